@@ -1,0 +1,31 @@
+// A small seeded generator whose sequence is the same on every platform and compiler.
+#pragma once
+
+#include <cstdint>
+
+namespace waco {
+
+/// SplitMix64: 64 bits of state, one multiply-xorshift round a draw (Steele, Lea, Flood 2014).
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+
+  uint64_t next() {
+    uint64_t z = (state_ += 0x9e3779b97f4a7c15ull);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+  }
+  /// Uniform in [0, bound); bound > 0.
+  uint64_t below(uint64_t bound) {
+    return static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);
+  }
+  /// Uniform in [0, 1).
+  double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+  bool chance(double probability) { return uniform() < probability; }
+
+ private:
+  uint64_t state_;
+};
+
+}  // namespace waco

@@ -1,0 +1,47 @@
+// From a SuperSchedule and the shape of one packed operand to the C++ source of a kernel.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "waco/codegen/storage.hpp"
+#include "waco/schedule/super_schedule.hpp"
+
+namespace waco::codegen {
+
+/// What the source depends on besides the point: widths and divisibility, never sizes. Points and matrices with
+/// equal structure share one compiled kernel.
+struct Binding {
+  std::array<int32_t, WACO_MAX_LEVELS> crd_bytes{};
+  int32_t pos_bytes = 4;
+  std::array<bool, 3> exact{};  ///< per mode: the split divides the dimension
+  int32_t vector_bytes = 32;    ///< 16, 32 or 64: the target's vector registers
+};
+
+/// The binding of a format over these dimensions; equal to what packing will produce when `num_positions_bound`
+/// (an upper bound of positions in any level) is on the same side of 2^31.
+Binding bind(const schedule::SuperSchedule& point, const std::array<int64_t, 3>& dims, int64_t num_positions_bound,
+             int vector_bytes);
+
+/// A translation unit that defines `extern "C" int waco_kernel(const waco_storage*, const waco_call*)`; it includes
+/// only the ABI text and <stdint.h>/<omp.h>. Equal structure gives equal text, so the text is the cache key.
+std::string kernel_source(const schedule::SuperSchedule& point, const Binding& binding);
+
+/// Bytes of waco_call.scratch (private outputs or boundary rows); 0 for most points.
+int64_t scratch_bytes(const schedule::SuperSchedule& point, const std::array<int64_t, 3>& dims,
+                      int64_t num_stored);
+
+/// Whether the kernel expects waco_call.partition, and whether its ranges may cut a row.
+bool needs_partition(const schedule::SuperSchedule& point);
+bool partition_may_cut_rows(const schedule::SuperSchedule& point);
+
+/// The baseline (TACO's default loop over CSR or CSF, dynamic chunks) with the same entry point; its storage is
+/// csr_point(problem).format. Compiled with kBaselineFlags.
+std::string fixed_csr_source(const schedule::Problem& problem, const Binding& binding);
+
+/// Flags for generated kernels and for the baseline (the paper's artifact), besides -fopenmp -fPIC -shared.
+inline constexpr const char* kKernelFlags = "-O3 -march=native -fassociative-math -fno-signed-zeros -fno-trapping-math";
+inline constexpr const char* kBaselineFlags = "-O3 -march=native -ffast-math";
+
+}  // namespace waco::codegen

@@ -1,0 +1,45 @@
+// Packed storage of a sparse operand in any legal format: the library's owner of a waco_storage.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "waco/matrix/sparse_tensor.hpp"
+#include "waco/schedule/super_schedule.hpp"
+#include "kernels-templates/abi.hpp"
+
+namespace waco::codegen {
+
+waco_format to_abi(const schedule::FormatSchedule& format, schedule::Op op);
+
+/// Owns a waco_storage.
+class Storage {
+ public:
+  explicit Storage(waco_storage storage) : storage_(storage) {}
+  Storage(Storage&& other) noexcept;
+  Storage& operator=(Storage&& other) noexcept;
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+  ~Storage();
+
+  const waco_storage& abi() const { return storage_; }
+  waco_storage& abi() { return storage_; }
+  /// Bytes of pos, crd, values and row permutation, without padding and without the `source` map.
+  int64_t bytes() const;
+
+ private:
+  waco_storage storage_{};
+};
+
+/// Packs `tensor` on `threads` threads. Throws EnvironmentError when memory runs out.
+Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule& format, schedule::Op op,
+             schedule::ValueType type, int threads);
+
+/// Bounds of `threads` contiguous ranges of equal work over level 0 (see waco_partition): [2 * (threads + 1)].
+std::vector<int64_t> partition(const Storage& storage, int threads, bool may_cut_rows);
+
+/// Values in storage order -> values in input order (fill dropped); the inverse is waco_update_values.
+std::vector<double> unpack_values(const Storage& storage, const void* stored_values);
+
+}  // namespace waco::codegen

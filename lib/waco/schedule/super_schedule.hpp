@@ -1,0 +1,85 @@
+// SuperSchedule: one value for a storage format and a loop schedule together. Semantics: docs/superschedule.md.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "waco/schedule/op.hpp"
+
+namespace waco::schedule {
+
+/// How one storage level keeps its coordinates.
+enum class LevelKind : uint8_t {
+  kUncompressed,  ///< U: nothing stored, one position per coordinate
+  kCompressed,    ///< C: pos + crd; followed by S levels it stores one crd per level and distinct tuple
+  kSingleton,     ///< S: one crd per parent position; only after C, S, E or L
+  kEll,           ///< E: fixed width over all slices, one crd per lane and slot
+  kSliced,        ///< L: width per slice (SELL-C-sigma), one crd per lane and slot
+};
+
+/// Half of an index: `inner` is index % split, otherwise index / split (the whole index when split is 1).
+struct Var {
+  int8_t index = 0;
+  bool inner = false;
+  bool operator==(const Var&) const = default;
+};
+
+struct Level {
+  Var var;
+  LevelKind kind = LevelKind::kUncompressed;
+  bool operator==(const Level&) const = default;
+};
+
+/// How A is stored: an ordered hierarchy of levels over the split sparse indices.
+struct FormatSchedule {
+  std::array<int32_t, 3> split{1, 1, 1};  ///< per sparse mode; 1 = not split
+  std::vector<Level> levels;              ///< outermost first
+  int64_t sort_window = 1;                ///< sigma: rows sorted by length inside windows of this many (E, L); 1 = none
+  bool operator==(const FormatSchedule&) const = default;
+};
+
+enum class Policy : uint8_t { kDynamic, kStatic, kBalanced };
+
+/// How the loops run.
+struct ComputeSchedule {
+  std::vector<Var> loops;        ///< every Var of the format's levels and of the dense index, outermost first;
+                                 ///< the dense index's innermost Var is always last
+  int32_t dense_tile = 0;        ///< elements of the dense index in one register tile; 0 = whole index, no outer loop
+  int32_t parallel = -1;         ///< position in `loops` of the parallel loop; -1 = serial
+  Policy policy = Policy::kStatic;
+  int32_t chunk = 0;             ///< iterations a chunk, dynamic only
+  int32_t threads = 1;
+  int32_t unroll = 1;            ///< nonzeros of the innermost sparse loop in flight: 1, 2, 4, 8 or 16
+  int32_t prefetch = 0;          ///< nonzeros ahead whose dense rows are prefetched; 0 = off
+  bool operator==(const ComputeSchedule&) const = default;
+};
+
+/// A point of the space. Equality is equality of programs once `canonical` has been applied.
+struct SuperSchedule {
+  Problem problem;
+  FormatSchedule format;
+  ComputeSchedule compute;
+  bool operator==(const SuperSchedule&) const = default;
+};
+
+/// Why a point is illegal, or nullopt when it is legal. Rules: docs/superschedule.md.
+std::optional<std::string> illegal_reason(const SuperSchedule& point);
+
+/// The canonical point that generates the same program. Requires a legal point.
+SuperSchedule canonical(const SuperSchedule& point);
+
+/// The text form, which `parse` reads back to the same value.
+std::string to_text(const SuperSchedule& point);
+std::string to_text(const FormatSchedule& format, Op op);
+
+/// Reads the text form; throws UsageError that names the faulty part. The result is legal and canonical.
+SuperSchedule parse(std::string_view text);
+
+/// `fixed_csr` as a point: CSR (CSF for mttkrp), default loop order, dynamic chunks of 128 (spmv) or 32.
+SuperSchedule csr_point(const Problem& problem, int threads);
+
+}  // namespace waco::schedule
