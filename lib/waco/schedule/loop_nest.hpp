@@ -42,7 +42,7 @@ std::vector<int> level_groups(const FormatSchedule& format);
 /// Extent of a part: ceil(dim / split), split, or dim.
 int64_t extent(const FormatSchedule& format, Var var, const int64_t* dims);
 
-inline constexpr int kMaxUnrolledSplit = 16;
+inline constexpr int kMaxUnrolledSplit = 32;
 inline constexpr int kMaxUnrolledIterations = 64;
 
 }  // namespace waco::schedule
