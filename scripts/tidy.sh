@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Runs the short clang-tidy list over the library and the programs, given a configured build folder
+# (default: build-release). Not part of the tests: it takes minutes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+build=${1:-build-release}
+tidy=$(command -v clang-tidy || command -v clang-tidy-14 || true)
+if [ -z "$tidy" ]; then
+  echo "tidy: clang-tidy is not installed (apt-get install clang-tidy)" >&2
+  exit 1
+fi
+[ -f "$build/compile_commands.json" ] || { echo "tidy: $build is not configured" >&2; exit 1; }
+find lib apps -name '*.cpp' -print0 | xargs -0 -n 1 -P "$(nproc)" "$tidy" -p "$build" --quiet
