@@ -1,0 +1,205 @@
+// Measuring, defaulting and interpolating the machine's ceilings.
+#include "waco/model/ceilings.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <new>
+
+#include "waco/model/probe.hpp"
+
+namespace waco::model {
+
+const std::array<const char*, kNumMemoryLevels> kMemoryLevelNames{"L1", "L2", "L3", "DRAM"};
+
+namespace {
+
+// A virtual machine reports the L3 of the whole socket; more than this per thread is never counted on.
+constexpr int64_t kMaxL3PerThread = int64_t{32} << 20;
+constexpr int64_t kMinGatherBytes = int64_t{8} << 10;
+constexpr int64_t kMaxGatherBytes = int64_t{256} << 20;
+
+std::string cpu_model() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.rfind("model name", 0) != 0 && line.rfind("CPU part", 0) != 0) continue;
+    const size_t colon = line.find(':');
+    if (colon != std::string::npos) return line.substr(line.find_first_not_of(" \t", colon + 1));
+  }
+  return "unknown";
+}
+
+int64_t cache_bytes(int name, int64_t fallback) {
+  const long bytes = sysconf(name);
+  return bytes > 0 ? bytes : fallback;
+}
+
+int64_t available_bytes() {
+  const long pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
+  return pages > 0 && page > 0 ? int64_t{pages} * page : 0;
+}
+
+/// Zeroed memory for the gather probes; null when it can't be had.
+class Arena {
+ public:
+  explicit Arena(int64_t bytes) : bytes_(bytes) {
+    data_ =
+        mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data_ == MAP_FAILED) data_ = nullptr;
+    // A zero page mapped everywhere would stay in L1: every page must be written once.
+    for (int64_t at = 0; data_ != nullptr && at < bytes; at += 4096)
+      static_cast<volatile char*>(data_)[at] = 0;
+  }
+  ~Arena() {
+    if (data_ != nullptr) munmap(data_, static_cast<size_t>(bytes_));
+  }
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  const float* data() const { return static_cast<const float*>(data_); }
+
+ private:
+  void* data_ = nullptr;
+  int64_t bytes_;
+};
+
+void set_cache_sizes(Ceilings& c) {
+  auto& levels = c.levels;
+  levels[0].capacity_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, 32 << 10);
+  levels[1].capacity_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, 1 << 20);
+  levels[2].capacity_bytes =
+      std::min(cache_bytes(_SC_LEVEL3_CACHE_SIZE, 8 << 20), kMaxL3PerThread * std::max(1, c.threads));
+  levels[2].capacity_bytes = std::max(levels[2].capacity_bytes, 2 * levels[1].capacity_bytes);
+  levels[3].capacity_bytes = INT64_MAX;
+  levels[2].shared = levels[3].shared = true;
+}
+
+/// Bytes each of `threads` threads reads to stay in a level and out of the one before it.
+int64_t probe_bytes(const Ceilings& c, int level, int threads) {
+  const auto capacity = [&](int l) {
+    return c.levels[l].shared ? c.levels[l].capacity_bytes / threads : c.levels[l].capacity_bytes;
+  };
+  if (level == 0) return capacity(0) / 2;
+  if (level < 3) return std::min(capacity(level) / 2, capacity(level - 1) * 6);
+  return std::min<int64_t>(capacity(2) * 2, (int64_t{192} << 20) / threads);
+}
+
+void measure_reads(Ceilings& c) {
+  const int64_t limit = available_bytes() / 4;
+  for (int level = 0; level < kNumMemoryLevels; level++) {
+    const auto measure = [&](int threads, double& rate) {
+      const int64_t bytes = probe_bytes(c, level, threads);
+      if (bytes * threads > limit) return;
+      if (const double found = probe_read(bytes, threads); found > 0) rate = found;
+    };
+    measure(1, c.levels[level].read_one);
+    measure(c.threads, c.levels[level].read_all);
+  }
+  // Noise must not make an outer level look faster than an inner one.
+  for (int level = kNumMemoryLevels - 2; level >= 0; level--) {
+    auto& near = c.levels[level];
+    const auto& far = c.levels[level + 1];
+    near.read_one = std::max(near.read_one, far.read_one);
+    near.read_all = std::max(near.read_all, far.read_all);
+  }
+}
+
+void measure_gathers(Ceilings& c) {
+  int64_t largest = kMaxGatherBytes;
+  while (largest > kMinGatherBytes && largest > available_bytes() / 4) largest /= 4;
+  const Arena arena(largest);
+  if (arena.data() == nullptr) return;
+  const auto curve = [&](int threads) {
+    RateCurve result;
+    for (int64_t bytes = kMinGatherBytes; bytes <= largest; bytes *= bytes < (1 << 20) ? 8 : 4)
+      result.points.push_back({static_cast<double>(bytes), probe_gather(arena.data(), bytes, threads)});
+    for (size_t p = result.points.size() - 1; p > 0; p--)
+      result.points[p - 1].rate = std::max(result.points[p - 1].rate, result.points[p].rate);
+    return result;
+  };
+  c.gather_one = curve(1);
+  c.gather_all = c.threads > 1 ? curve(c.threads) : c.gather_one;
+}
+
+double between(double one, double all, int n, int threads) {
+  if (n <= 1 || threads <= 1) return one;
+  if (n >= threads) return all;
+  return one + (all - one) * (n - 1) / (threads - 1);
+}
+
+}  // namespace
+
+double RateCurve::at(double bytes) const {
+  if (points.empty()) return 1;
+  if (bytes <= points.front().bytes) return points.front().rate;
+  if (bytes >= points.back().bytes) return points.back().rate;
+  size_t p = 1;
+  while (points[p].bytes < bytes) p++;
+  const Point &a = points[p - 1], &b = points[p];
+  const double share = std::log(bytes / a.bytes) / std::log(b.bytes / a.bytes);
+  return a.rate * std::pow(b.rate / a.rate, share);
+}
+
+double Ceilings::read(int level, int n) const {
+  return between(levels[level].read_one, levels[level].read_all, n, threads);
+}
+
+double Ceilings::fma(bool f64, int n) const {
+  return f64 ? between(fma_f64_one, fma_f64_all, n, threads) : between(fma_f32_one, fma_f32_all, n, threads);
+}
+
+double Ceilings::gather(double bytes, int n) const {
+  return between(gather_one.at(bytes), gather_all.at(bytes), n, threads);
+}
+
+Ceilings default_ceilings(int threads) {
+  Ceilings c;
+  c.cpu = cpu_model();
+  c.threads = std::max(1, threads);
+  c.vector_bytes = usable_vector_bytes();
+  set_cache_sizes(c);
+  const double n = c.threads;
+  const std::array<double, kNumMemoryLevels> one{180, 90, 50, 14};
+  const std::array<double, kNumMemoryLevels> scaling{n, n, std::min(n, 16.0), std::min(n, 6.0)};
+  for (int level = 0; level < kNumMemoryLevels; level++) {
+    c.levels[level].read_one = one[level];
+    c.levels[level].read_all = one[level] * scaling[level];
+  }
+  c.fma_f32_one = 3.0 * c.vector_bytes;
+  c.fma_f64_one = c.fma_f32_one / 2;
+  c.fma_f32_all = c.fma_f32_one * n;
+  c.fma_f64_all = c.fma_f64_one * n;
+  c.gather_one.points = {{16e3, 3.4}, {256e3, 1.7}, {4e6, 1.2}, {16e6, 0.4}, {128e6, 0.11}, {1e9, 0.08}};
+  c.gather_all = c.gather_one;
+  for (auto& point : c.gather_all.points) point.rate *= std::min(n, 8.0);
+  c.region_ns = c.threads > 1 ? 1500 + 20 * n : 100;
+  c.barrier_ns = c.threads > 1 ? 500 + 10 * n : 20;
+  c.grab_ns = c.threads > 1 ? 25 * n : 10;
+  c.short_loop_ns = 5;
+  return c;
+}
+
+Ceilings measure_ceilings(int threads) {
+  Ceilings c = default_ceilings(threads);
+  try {
+    c.fma_f32_one = probe_fma(false, 1);
+    c.fma_f64_one = probe_fma(true, 1);
+    c.fma_f32_all = c.threads > 1 ? probe_fma(false, c.threads) : c.fma_f32_one;
+    c.fma_f64_all = c.threads > 1 ? probe_fma(true, c.threads) : c.fma_f64_one;
+    measure_reads(c);
+    measure_gathers(c);
+    c.region_ns = probe_region(c.threads);
+    c.barrier_ns = probe_barrier(c.threads);
+    c.grab_ns = probe_grab(c.threads);
+    c.short_loop_ns = std::clamp(probe_short_loop(), 1.0, 20.0);
+    c.measured = true;
+  } catch (const std::bad_alloc&) {
+    // The defaults of what was not reached remain.
+  }
+  return c;
+}
+
+}  // namespace waco::model

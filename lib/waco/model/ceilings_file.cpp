@@ -1,0 +1,148 @@
+// The ceilings as a versioned JSON file in the cache folder, one per CPU model and thread count.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <fstream>
+#include <system_error>
+
+#include "waco/model/ceilings.hpp"
+
+namespace waco::model {
+
+namespace {
+
+constexpr const char* kFormat = "waco-ceilings";
+constexpr int kVersion = 1;
+
+nlohmann::json curve_to_json(const RateCurve& curve) {
+  auto points = nlohmann::json::array();
+  for (const auto& point : curve.points)
+    points.push_back({{"bytes", point.bytes}, {"loads_per_ns", point.rate}});
+  return points;
+}
+
+RateCurve curve_from_json(const nlohmann::json& json) {
+  RateCurve curve;
+  for (const auto& point : json) {
+    const RateCurve::Point read{point.at("bytes").get<double>(), point.at("loads_per_ns").get<double>()};
+    if (!(read.rate > 0) || (!curve.points.empty() && read.bytes <= curve.points.back().bytes)) continue;
+    curve.points.push_back(read);
+  }
+  return curve;
+}
+
+std::filesystem::path file_of(const Ceilings& c, const std::filesystem::path& folder) {
+  std::string slug;
+  for (const char ch : c.cpu) {
+    if (std::isalnum(static_cast<unsigned char>(ch)) != 0)
+      slug += static_cast<char>(std::tolower(static_cast<unsigned char>(ch)));
+    else if (!slug.empty() && slug.back() != '-')
+      slug += '-';
+  }
+  return folder / fmt::format("ceilings-{}-{}v-{}t.json", slug, c.vector_bytes, c.threads);
+}
+
+/// Rates and costs of a file that was edited or torn must not become divisions by zero.
+bool plausible(const Ceilings& c) {
+  for (const auto& level : c.levels)
+    if (!(level.read_one > 0) || !(level.read_all > 0) || level.capacity_bytes <= 0) return false;
+  return c.fma_f32_one > 0 && c.fma_f32_all > 0 && c.fma_f64_one > 0 && c.fma_f64_all > 0 &&
+         c.region_ns > 0 && c.barrier_ns > 0 && c.grab_ns > 0 && c.short_loop_ns > 0 &&
+         !c.gather_one.points.empty() && !c.gather_all.points.empty();
+}
+
+bool load(const std::filesystem::path& path, Ceilings& wanted) {
+  try {
+    std::ifstream file(path);
+    if (!file) return false;
+    const auto json = nlohmann::json::parse(file);
+    if (json.at("format") != kFormat || json.at("version") != kVersion) return false;
+    Ceilings found = ceilings_from_json(json);
+    if (found.cpu != wanted.cpu || found.threads != wanted.threads || !plausible(found)) return false;
+    wanted = std::move(found);
+    return true;
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+}
+
+void store(const std::filesystem::path& path, const Ceilings& c) {
+  std::error_code error;
+  std::filesystem::create_directories(path.parent_path(), error);
+  const auto temporary = path.parent_path() / fmt::format(".{}.{}", path.filename().string(), getpid());
+  {
+    std::ofstream file(temporary);
+    file << to_json(c).dump(2) << '\n';
+    if (!file.flush()) {
+      std::filesystem::remove(temporary, error);
+      return;
+    }
+  }
+  std::filesystem::rename(temporary, path, error);
+  if (error) std::filesystem::remove(temporary, error);
+}
+
+}  // namespace
+
+nlohmann::json to_json(const Ceilings& c) {
+  auto levels = nlohmann::json::array();
+  for (int l = 0; l < kNumMemoryLevels; l++) {
+    const auto& level = c.levels[l];
+    levels.push_back({{"name", kMemoryLevelNames[l]},
+                      {"capacity_bytes", level.capacity_bytes},
+                      {"shared", level.shared},
+                      {"read_one_gb_per_s", level.read_one},
+                      {"read_all_gb_per_s", level.read_all}});
+  }
+  return {{"format", kFormat},
+          {"version", kVersion},
+          {"cpu", c.cpu},
+          {"threads", c.threads},
+          {"vector_bytes", c.vector_bytes},
+          {"measured", c.measured},
+          {"levels", std::move(levels)},
+          {"fma_f32_gflops", {c.fma_f32_one, c.fma_f32_all}},
+          {"fma_f64_gflops", {c.fma_f64_one, c.fma_f64_all}},
+          {"gather_one", curve_to_json(c.gather_one)},
+          {"gather_all", curve_to_json(c.gather_all)},
+          {"region_ns", c.region_ns},
+          {"barrier_ns", c.barrier_ns},
+          {"grab_ns", c.grab_ns},
+          {"short_loop_ns", c.short_loop_ns}};
+}
+
+Ceilings ceilings_from_json(const nlohmann::json& json) {
+  Ceilings c;
+  c.cpu = json.at("cpu").get<std::string>();
+  c.threads = json.at("threads").get<int>();
+  c.vector_bytes = json.at("vector_bytes").get<int>();
+  c.measured = json.at("measured").get<bool>();
+  for (int l = 0; l < kNumMemoryLevels; l++) {
+    const auto& level = json.at("levels").at(static_cast<size_t>(l));
+    c.levels[l] = {level.at("capacity_bytes").get<int64_t>(), level.at("shared").get<bool>(),
+                   level.at("read_one_gb_per_s").get<double>(), level.at("read_all_gb_per_s").get<double>()};
+  }
+  c.fma_f32_one = json.at("fma_f32_gflops").at(0).get<double>();
+  c.fma_f32_all = json.at("fma_f32_gflops").at(1).get<double>();
+  c.fma_f64_one = json.at("fma_f64_gflops").at(0).get<double>();
+  c.fma_f64_all = json.at("fma_f64_gflops").at(1).get<double>();
+  c.gather_one = curve_from_json(json.at("gather_one"));
+  c.gather_all = curve_from_json(json.at("gather_all"));
+  c.region_ns = json.at("region_ns").get<double>();
+  c.barrier_ns = json.at("barrier_ns").get<double>();
+  c.grab_ns = json.at("grab_ns").get<double>();
+  c.short_loop_ns = json.at("short_loop_ns").get<double>();
+  return c;
+}
+
+Ceilings load_or_measure_ceilings(int threads, const std::filesystem::path& folder) {
+  Ceilings c = default_ceilings(threads);
+  const auto path = file_of(c, folder);
+  if (load(path, c)) return c;
+  c = measure_ceilings(threads);
+  if (c.measured) store(path, c);
+  return c;
+}
+
+}  // namespace waco::model
