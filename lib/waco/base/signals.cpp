@@ -1,0 +1,74 @@
+// Asking a run to stop: the handler only stores the number of the first signal.
+#include "waco/base/signals.hpp"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+
+namespace waco {
+namespace {
+
+std::atomic<int> received_signal{0};
+static_assert(std::atomic<int>::is_always_lock_free, "the handler may only touch lock-free atomics");
+
+extern "C" void on_stop_signal(int number) {
+  int none = 0;
+  const bool first = received_signal.compare_exchange_strong(none, number);
+  if (!first && number != SIGUSR1) {
+    signal(number, SIG_DFL);
+    raise(number);
+  }
+}
+
+std::string_view signal_name(int number) {
+  switch (number) {
+    case SIGINT:
+      return "SIGINT";
+    case SIGTERM:
+      return "SIGTERM";
+    case SIGUSR1:
+      return "SIGUSR1";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+bool StopToken::stop_requested() const {
+  return !reason().empty();
+}
+
+std::string_view StopToken::reason() const {
+  if (listens_to_signals_ && received_signal.load() != 0) return signal_name(received_signal.load());
+  if (deadline_ && Clock::now() >= *deadline_) return "the time budget is spent";
+  return "";
+}
+
+StopToken StopToken::with_budget(double seconds) const {
+  StopToken limited = *this;
+  const double bounded = std::clamp(seconds, 0.0, 1e9);
+  const auto end =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(bounded));
+  limited.deadline_ = deadline_ ? std::min(*deadline_, end) : end;
+  return limited;
+}
+
+std::optional<double> StopToken::seconds_left() const {
+  if (!deadline_) return std::nullopt;
+  return std::max(0.0, std::chrono::duration<double>(*deadline_ - Clock::now()).count());
+}
+
+StopToken stop_on_signals() {
+  struct sigaction action = {};
+  action.sa_handler = on_stop_signal;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1}) sigaction(number, &action, nullptr);
+  StopToken token;
+  token.listens_to_signals_ = true;
+  return token;
+}
+
+}  // namespace waco

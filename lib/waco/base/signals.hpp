@@ -1,0 +1,38 @@
+// Asking a run to stop: by a signal, or because its time is over.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string_view>
+
+namespace waco {
+
+/// Asked between pieces of work. A default token never stops; copies ask the same question.
+class StopToken {
+ public:
+  StopToken() = default;
+
+  /// Whether to start no more work, finish what is begun, and report what there is.
+  bool stop_requested() const;
+  bool operator()() const { return stop_requested(); }
+  /// Why: "SIGTERM", "the time budget is spent", or "" when no stop was requested.
+  std::string_view reason() const;
+
+  /// The same token that also stops `seconds` from now.
+  StopToken with_budget(double seconds) const;
+  /// Time left until the budget ends; nullopt without one.
+  std::optional<double> seconds_left() const;
+
+ private:
+  friend StopToken stop_on_signals();
+  using Clock = std::chrono::steady_clock;
+
+  bool listens_to_signals_ = false;
+  std::optional<Clock::time_point> deadline_;
+};
+
+/// From now on SIGINT, SIGTERM and SIGUSR1 ask the returned token to stop. A second SIGINT or SIGTERM ends
+/// the process at once. Call once, at the start of a program.
+StopToken stop_on_signals();
+
+}  // namespace waco
