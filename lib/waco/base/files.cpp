@@ -1,0 +1,159 @@
+// Small file operations, done so that a crash at any moment leaves nothing half-written behind.
+#include "waco/base/files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include "waco/base/error.hpp"
+
+namespace waco {
+namespace fs = std::filesystem;
+namespace {
+
+/// A file descriptor that is closed on every way out.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+bool write_all(int fd, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    content.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+[[noreturn]] void fail(const fs::path& file, const char* what) {
+  throw EnvironmentError(fmt::format("{}: {}: {}", file.string(), what, std::strerror(errno)));
+}
+
+}  // namespace
+
+fs::path cache_folder() {
+  const char* xdg = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  fs::path base;
+  if (xdg != nullptr && xdg[0] == '/') {  // the specification says to ignore relative paths
+    base = xdg;
+  } else if (home != nullptr && home[0] == '/') {
+    base = fs::path(home) / ".cache";
+  } else {
+    throw EnvironmentError("no cache folder: set XDG_CACHE_HOME (or HOME) to an absolute path");
+  }
+  const fs::path folder = base / "waco";
+  make_private_folder(folder);
+  return folder;
+}
+
+void make_private_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder.parent_path(), error);
+  if (error) {
+    throw EnvironmentError(
+        fmt::format("{}: can't be created: {}", folder.parent_path().string(), error.message()));
+  }
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) fail(folder, "can't be created");
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0) fail(folder, "can't be examined");
+  if (!S_ISDIR(status.st_mode)) throw EnvironmentError(fmt::format("{}: is not a folder", folder.string()));
+  if (status.st_uid != ::geteuid()) {
+    throw EnvironmentError(fmt::format(
+        "{}: belongs to another user; set XDG_CACHE_HOME to a folder of your own", folder.string()));
+  }
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    throw EnvironmentError(fmt::format(
+        "{0}: others may write to it, and what it holds is executed; chmod 700 {0}", folder.string()));
+  }
+}
+
+std::string read_file(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) fail(file, "can't be opened");
+  std::ostringstream content;
+  content << stream.rdbuf();
+  if (stream.bad()) fail(file, "can't be read");
+  return std::move(content).str();
+}
+
+fs::path temporary_name(const fs::path& file) {
+  static std::atomic<int> counter{0};
+  fs::path name = file;
+  name += fmt::format(".tmp.{}.{}", ::getpid(), counter++);
+  return name;
+}
+
+void write_file_atomically(const fs::path& file, std::string_view content) {
+  const fs::path temporary = temporary_name(file);
+  {
+    const Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (fd.get() < 0) fail(file, "can't be written");
+    if (!write_all(fd.get(), content) || ::fsync(fd.get()) != 0) {
+      const int cause = errno;
+      ::unlink(temporary.c_str());
+      errno = cause;
+      fail(file, "can't be written");
+    }
+  }
+  if (::rename(temporary.c_str(), file.c_str()) != 0) {
+    const int cause = errno;
+    ::unlink(temporary.c_str());
+    errno = cause;
+    fail(file, "can't be replaced");
+  }
+}
+
+std::string content_hash(std::string_view content) {
+  // Two 64-bit FNV-1a streams from different starts, each finished by a mixing round that spreads the last
+  // bytes.
+  uint64_t low = 0xcbf29ce484222325ull;
+  uint64_t high = 0x84222325cbf29ce4ull;
+  for (const char c : content) {
+    const auto byte = static_cast<unsigned char>(c);
+    low = (low ^ byte) * 0x100000001b3ull;
+    high = (high ^ byte) * 0x9e3779b97f4a7c15ull;
+    high ^= high >> 29;
+  }
+  const auto mix = [](uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+  };
+  return fmt::format("{:016x}{:016x}", mix(low ^ content.size()), mix(high));
+}
+
+TemporaryFolder::TemporaryFolder(std::string_view prefix) {
+  std::error_code error;
+  fs::path base = fs::temp_directory_path(error);
+  if (error) base = "/tmp";
+  std::string name = (base / fmt::format("{}XXXXXX", prefix)).string();
+  if (::mkdtemp(name.data()) == nullptr) fail(base, "no temporary folder can be created in it");
+  path_ = name;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+}  // namespace waco

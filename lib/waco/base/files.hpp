@@ -1,0 +1,47 @@
+// Small file operations: the cache folder, atomic writes, content hashes and temporary folders.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace waco {
+
+/// The user's cache folder, $XDG_CACHE_HOME/waco or ~/.cache/waco, created with mode 0700. Throws
+/// EnvironmentError when it can't be created, belongs to another user or can be written by others (what it
+/// holds is executed).
+std::filesystem::path cache_folder();
+
+/// Creates `folder` (and its parents) for this user alone, mode 0700, and checks owner and permissions of
+/// what was there before. Throws EnvironmentError.
+void make_private_folder(const std::filesystem::path& folder);
+
+/// The whole file; throws EnvironmentError when it can't be read.
+std::string read_file(const std::filesystem::path& file);
+
+/// Replaces `file` in one step: written beside it under a temporary name, flushed to the disk, renamed. A
+/// reader, or a run after a crash, sees the old content or the new, never a part. Throws EnvironmentError.
+void write_file_atomically(const std::filesystem::path& file, std::string_view content);
+
+/// A name beside `file` that no other process or thread uses: "<file>.tmp.<pid>.<n>".
+std::filesystem::path temporary_name(const std::filesystem::path& file);
+
+/// 128-bit FNV-1a-style hash as 32 hex digits: tells contents apart and finds corruption; not cryptographic.
+std::string content_hash(std::string_view content);
+
+/// A fresh folder, mode 0700, removed with all it holds when the object dies.
+class TemporaryFolder {
+ public:
+  /// Below $TMPDIR or /tmp, named `prefix` and six random characters. Throws EnvironmentError.
+  explicit TemporaryFolder(std::string_view prefix = "waco-");
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace waco

@@ -1,0 +1,68 @@
+// Atomic writes, hashes and the cache folder's permissions.
+#include "waco/base/files.hpp"
+
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+
+#include "waco/base/error.hpp"
+
+using namespace waco;
+namespace fs = std::filesystem;
+
+TEST_CASE("files: an atomic write replaces the content and leaves nothing beside it", "[base]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path() / "a.json";
+  write_file_atomically(file, "first");
+  write_file_atomically(file, std::string("sec\0nd", 6));
+  CHECK(read_file(file) == std::string("sec\0nd", 6));
+  CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);
+}
+
+TEST_CASE("files: writing into a missing folder names the file", "[base]") {
+  CHECK_THROWS_WITH(write_file_atomically("/no/such/folder/a.json", ""),
+                    Catch::Contains("/no/such/folder/a.json"));
+}
+
+TEST_CASE("files: reading a missing file names the file", "[base]") {
+  CHECK_THROWS_WITH(read_file("/no/such/file"), Catch::Contains("/no/such/file"));
+}
+
+TEST_CASE("files: the content hash sees every byte, its place and the length", "[base]") {
+  std::set<std::string> hashes;
+  for (const char* text : {"", "a", "b", "ab", "ba", "aa", "aaa"}) hashes.insert(content_hash(text));
+  hashes.insert(content_hash(std::string(1, '\0')));
+  hashes.insert(content_hash(std::string(2, '\0')));
+  CHECK(hashes.size() == 9);
+  CHECK(content_hash("abc") == content_hash("abc"));
+  CHECK(content_hash("abc").size() == 32);
+}
+
+TEST_CASE("files: the cache folder is private to the user", "[base]") {
+  const TemporaryFolder folder;
+  setenv("XDG_CACHE_HOME", folder.path().c_str(), 1);
+  const fs::path cache = cache_folder();
+  CHECK(cache == folder.path() / "waco");
+  struct stat status {};
+  REQUIRE(stat(cache.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0700);
+  CHECK(cache_folder() == cache);
+
+  fs::permissions(cache, fs::perms::others_write, fs::perm_options::add);
+  CHECK_THROWS_WITH(cache_folder(), Catch::Contains("chmod 700"));
+  unsetenv("XDG_CACHE_HOME");
+}
+
+TEST_CASE("files: a temporary folder is removed with its content", "[base]") {
+  fs::path path;
+  {
+    const TemporaryFolder folder;
+    path = folder.path();
+    std::ofstream(path / "file") << "x";
+    CHECK(fs::exists(path / "file"));
+  }
+  CHECK_FALSE(fs::exists(path));
+}
