@@ -1,0 +1,73 @@
+// Child processes: started from an argument vector (never a shell string), watched, and always reaped.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace waco {
+
+/// How a child ended.
+struct ProcessEnd {
+  bool exited =
+      false;  ///< it ended by itself; `code` is its exit status, otherwise the signal that killed it
+  int code = 0;
+  /// "exit code 1", "signal 11 (Segmentation fault)".
+  std::string describe() const;
+};
+
+/// A running child in a process group of its own, with default signal handling. Killed and reaped on
+/// destruction.
+class ChildProcess {
+ public:
+  struct Options {
+    /// Parent descriptor -> descriptor in the child. 0, 1 and 2 are /dev/null unless given here.
+    std::vector<std::pair<int, int>> descriptors = {};
+    std::map<std::string, std::string> environment = {};  ///< added to, or replacing, the parent's
+  };
+
+  /// Starts arguments[0], searched in PATH. Throws EnvironmentError when it can't be started.
+  ChildProcess(const std::vector<std::string>& arguments, const Options& options);
+  ~ChildProcess();
+  ChildProcess(ChildProcess&& other) noexcept;
+  ChildProcess& operator=(ChildProcess&& other) noexcept;
+
+  pid_t pid() const { return pid_; }
+  /// How it ended, or nullopt while it runs.
+  std::optional<ProcessEnd> try_wait();
+  /// Waits at most `seconds`.
+  std::optional<ProcessEnd> wait(double seconds);
+  /// Kills the child and everything in its process group, and reaps it.
+  ProcessEnd kill();
+
+ private:
+  pid_t pid_ = -1;
+  std::optional<ProcessEnd> end_;
+};
+
+struct RunOptions {
+  double timeout_s = 120;
+  std::map<std::string, std::string> environment = {};
+  size_t max_output_bytes = size_t{1} << 20;  ///< of each stream; what comes after is read and dropped
+  std::function<bool()> stop = {};            ///< polled; true kills the child
+};
+
+struct RunResult {
+  ProcessEnd end;
+  bool timed_out = false;
+  bool stopped = false;
+  std::string out;
+  std::string err;
+  bool ok() const { return end.exited && end.code == 0 && !timed_out && !stopped; }
+};
+
+/// Runs a program to its end, stdin empty, stdout and stderr captured. Throws EnvironmentError when it can't
+/// be started; everything else is in the result.
+RunResult run_process(const std::vector<std::string>& arguments, const RunOptions& options = {});
+
+}  // namespace waco

@@ -1,0 +1,76 @@
+// Child processes: output, exit, signals, limits.
+#include "waco/base/process.hpp"
+
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+
+#include "waco/base/error.hpp"
+
+using namespace waco;
+
+TEST_CASE("process: captures both streams and the exit code", "[base]") {
+  const RunResult result = run_process({"sh", "-c", "echo out; echo err >&2; exit 3"});
+  CHECK(result.out == "out\n");
+  CHECK(result.err == "err\n");
+  CHECK(result.end.exited);
+  CHECK(result.end.code == 3);
+  CHECK_FALSE(result.ok());
+}
+
+TEST_CASE("process: arguments are passed as they are, never through a shell", "[base]") {
+  const RunResult result = run_process({"printf", "%s", "a b; $(echo c) 'd'"});
+  CHECK(result.ok());
+  CHECK(result.out == "a b; $(echo c) 'd'");
+}
+
+TEST_CASE("process: a program that does not exist is an error that names it", "[base]") {
+  CHECK_THROWS_WITH(run_process({"no-such-program-anywhere"}), Catch::Contains("no-such-program-anywhere"));
+}
+
+TEST_CASE("process: a signal is reported by number", "[base]") {
+  const RunResult result = run_process({"sh", "-c", "kill -SEGV $$"});
+  CHECK_FALSE(result.end.exited);
+  CHECK(result.end.code == SIGSEGV);
+  CHECK_THAT(result.end.describe(), Catch::Contains("signal 11"));
+}
+
+TEST_CASE("process: the time limit kills the child and its children", "[base]") {
+  const auto start = std::chrono::steady_clock::now();
+  const RunResult result = run_process({"sh", "-c", "sleep 60 & sleep 60; wait"}, {.timeout_s = 0.2});
+  CHECK(result.timed_out);
+  CHECK_FALSE(result.ok());
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
+}
+
+TEST_CASE("process: a stop request kills the child", "[base]") {
+  RunOptions options;
+  options.stop = [] { return true; };
+  const RunResult result = run_process({"sleep", "60"}, options);
+  CHECK(result.stopped);
+  CHECK_FALSE(result.ok());
+}
+
+TEST_CASE("process: long output is cut, not waited for", "[base]") {
+  const RunResult result = run_process({"sh", "-c", "head -c 3000000 /dev/zero"}, {.max_output_bytes = 1000});
+  CHECK(result.ok());
+  CHECK(result.out.size() == 1000);
+}
+
+TEST_CASE("process: environment entries replace the parent's", "[base]") {
+  setenv("WACO_TEST_VARIABLE", "old", 1);
+  RunOptions options;
+  options.environment["WACO_TEST_VARIABLE"] = "new";
+  CHECK(run_process({"sh", "-c", "printf $WACO_TEST_VARIABLE"}, options).out == "new");
+}
+
+TEST_CASE("process: a child is killed with the object that owns it", "[base]") {
+  pid_t pid = 0;
+  {
+    const ChildProcess child({"sleep", "60"}, {});
+    pid = child.pid();
+    CHECK(::kill(pid, 0) == 0);
+  }
+  CHECK(::kill(pid, 0) != 0);
+}
