@@ -1,0 +1,80 @@
+// What this machine is, what the compiler makes code for, and what of the machine this process may use.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace waco {
+
+/// One kind of data (or unified) cache.
+struct Cache {
+  int level = 0;
+  int64_t bytes = 0;  ///< of one instance
+  int line_bytes = 0;
+  int num_instances = 0;  ///< in the machine
+  int cores_sharing = 0;  ///< physical cores behind one instance
+  bool operator==(const Cache&) const = default;
+};
+
+/// What a compiler generates for `-march=native` on this machine.
+struct CompilerTarget {
+  std::string command;      ///< as given, such as "g++" or "ccache g++-13"
+  std::string version;      ///< first line of --version
+  std::string isa;          ///< such as "x86-64 avx2 fma bmi2 avx512f"
+  std::string fingerprint;  ///< hash of all macros the target predefines: equal targets, equal code
+  int vector_bytes = 16;    ///< 16, 32 or 64
+  bool operator==(const CompilerTarget&) const = default;
+};
+
+/// The header of every artifact: times of two unequal machines are never compared.
+struct Machine {
+  std::string cpu_model;
+  int num_packages = 0;
+  int num_numa_nodes = 0;
+  int num_cores = 0;  ///< physical
+  int num_logical_cpus = 0;
+  std::vector<Cache> caches;  ///< by level, smallest first
+  int64_t memory_bytes = 0;
+  int usable_threads = 1;   ///< see usable_threads()
+  CompilerTarget compiler;  ///< empty when none was asked for
+  bool operator==(const Machine&) const = default;
+};
+
+void to_json(nlohmann::json& json, const Machine& machine);
+void from_json(const nlohmann::json& json, Machine& machine);
+
+/// Words of a compiler command: "ccache g++" is two.
+std::vector<std::string> command_words(std::string_view command);
+
+/// Asks the compiler about its -march=native target. Throws EnvironmentError with exit code kCompiler when it
+/// can't be run, or fails.
+CompilerTarget compiler_target(const std::string& command);
+
+/// The widest vector registers of the target whose predefined macros (`#define NAME ...` lines) are given.
+int vector_bytes_of(std::string_view macros);
+
+/// Describes the machine; with an empty `compiler` the compiler part stays empty, otherwise see
+/// compiler_target.
+Machine describe_machine(const std::string& compiler);
+
+/// Threads that can run at the same time: CPUs of the process's affinity, the cgroup's CPU quota (rounded up)
+/// and OMP_NUM_THREADS (its first number), whichever is least; 1..1024.
+int usable_threads();
+
+/// CPUs that this process may run on, numbered as in /proc/cpuinfo; the first of every physical core before
+/// the second ones, so that n threads on the first n CPUs share as little as possible.
+std::vector<int> allowed_cpus();
+
+/// Bytes that can still be allocated: free memory and the cgroup's limit, whichever is less.
+int64_t available_memory_bytes();
+
+/// The least CPU quota on the way from this process's group to the root, in CPUs; nullopt without one. `root`
+/// is where cgroups are mounted and `groups` the text of /proc/self/cgroup (versions 1 and 2).
+std::optional<double> cgroup_cpu_quota(const std::filesystem::path& root, std::string_view groups);
+
+}  // namespace waco

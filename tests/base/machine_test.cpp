@@ -1,0 +1,134 @@
+// Machine description, usable threads and cgroup quotas.
+#include "waco/base/machine.hpp"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+
+using namespace waco;
+namespace fs = std::filesystem;
+
+namespace {
+
+void write(const fs::path& file, const std::string& text) {
+  fs::create_directories(file.parent_path());
+  std::ofstream(file) << text;
+}
+
+/// Sets an environment variable for the life of the object.
+class ScopedVariable {
+ public:
+  ScopedVariable(const char* name, const char* value) : name_(name) {
+    if (const char* old = std::getenv(name)) old_ = old;
+    setenv(name, value, 1);
+  }
+  ~ScopedVariable() {
+    if (old_) {
+      setenv(name_, old_->c_str(), 1);
+    } else {
+      unsetenv(name_);
+    }
+  }
+
+ private:
+  const char* name_;
+  std::optional<std::string> old_;
+};
+
+}  // namespace
+
+TEST_CASE("machine: describes cores, memory and a compiler target", "[base]") {
+  const Machine machine = describe_machine("c++");
+  CHECK(machine.num_cores >= 1);
+  CHECK(machine.num_logical_cpus >= machine.num_cores);
+  CHECK(machine.memory_bytes > (int64_t{1} << 26));
+  CHECK(machine.usable_threads == usable_threads());
+  CHECK_FALSE(machine.cpu_model.empty());
+  CHECK_FALSE(machine.compiler.version.empty());
+  CHECK_FALSE(machine.compiler.isa.empty());
+  CHECK((machine.compiler.vector_bytes == 16 || machine.compiler.vector_bytes == 32 ||
+         machine.compiler.vector_bytes == 64));
+  for (size_t n = 1; n < machine.caches.size(); ++n)
+    CHECK(machine.caches[n].level > machine.caches[n - 1].level);
+}
+
+TEST_CASE("machine: JSON form reads back to the same machine", "[base]") {
+  const Machine machine = describe_machine("c++");
+  const nlohmann::json json = machine;
+  CHECK(nlohmann::json::parse(json.dump()).get<Machine>() == machine);
+}
+
+TEST_CASE("machine: a missing compiler is an environment error with the compiler's exit code", "[base]") {
+  try {
+    compiler_target("no-such-compiler-anywhere");
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kCompiler);
+    CHECK_THAT(error.what(), Catch::Contains("no-such-compiler-anywhere") && Catch::Contains("--compiler"));
+  }
+}
+
+TEST_CASE("machine: a program that is no compiler is refused", "[base]") {
+  CHECK_THROWS_AS(compiler_target("false"), EnvironmentError);
+}
+
+TEST_CASE("machine: vector width follows the target's macros", "[base]") {
+  CHECK(vector_bytes_of("#define __SSE2__ 1\n") == 16);
+  CHECK(vector_bytes_of("#define __SSE2__ 1\n#define __AVX__ 1\n") == 32);
+  CHECK(vector_bytes_of("#define __AVX__ 1\n#define __AVX512F__ 1\n") == 64);
+}
+
+TEST_CASE("machine: a compiler command may have several words", "[base]") {
+  CHECK(command_words("  ccache  g++-12 ") == std::vector<std::string>{"ccache", "g++-12"});
+  CHECK(command_words("").empty());
+}
+
+TEST_CASE("machine: OMP_NUM_THREADS limits the usable threads", "[base]") {
+  const ScopedVariable variable("OMP_NUM_THREADS", "1,4");
+  CHECK(usable_threads() == 1);
+}
+
+TEST_CASE("machine: an OMP_NUM_THREADS that is no number limits nothing", "[base]") {
+  int without = 0;
+  {
+    const ScopedVariable variable("OMP_NUM_THREADS", "1024");
+    without = usable_threads();
+  }
+  const ScopedVariable variable("OMP_NUM_THREADS", "many");
+  CHECK(usable_threads() == without);
+}
+
+TEST_CASE("machine: allowed CPUs are distinct", "[base]") {
+  const std::vector<int> cpus = allowed_cpus();
+  CHECK_FALSE(cpus.empty());
+  CHECK(std::set<int>(cpus.begin(), cpus.end()).size() == cpus.size());
+}
+
+TEST_CASE("machine: the least cgroup quota on the way to the root counts", "[base]") {
+  const TemporaryFolder root;
+  write(root.path() / "a/b/cpu.max", "350000 100000\n");
+  write(root.path() / "a/cpu.max", "150000 100000\n");
+  CHECK(cgroup_cpu_quota(root.path(), "0::/a/b\n") == Approx(1.5));
+  CHECK(cgroup_cpu_quota(root.path(), "0::/elsewhere\n") == std::nullopt);
+}
+
+TEST_CASE("machine: a container's own quota is read at the mount", "[base]") {
+  const TemporaryFolder root;
+  write(root.path() / "cpu.max", "200000 100000\n");
+  CHECK(cgroup_cpu_quota(root.path(), "0::/../outside\n") == Approx(2.0));
+}
+
+TEST_CASE("machine: cgroup quotas: max is none, version 1 is read, junk is ignored", "[base]") {
+  const TemporaryFolder root;
+  write(root.path() / "free/cpu.max", "max 100000\n");
+  CHECK(cgroup_cpu_quota(root.path(), "0::/free\n") == std::nullopt);
+  write(root.path() / "cpu/old/cpu.cfs_quota_us", "300000\n");
+  write(root.path() / "cpu/old/cpu.cfs_period_us", "100000\n");
+  CHECK(cgroup_cpu_quota(root.path(), "4:cpu,cpuacct:/old\n9:cpuset:/old\n") == Approx(3.0));
+  CHECK(cgroup_cpu_quota(root.path(), "nonsense\n\n::\n") == std::nullopt);
+}
