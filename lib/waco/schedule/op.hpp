@@ -8,7 +8,8 @@
 
 namespace waco::schedule {
 
-/// Indices are numbered: the sparse operand's modes first (0 .. sparse_order-1), then the dense index, if any.
+/// Indices are numbered: the sparse operand's modes first (0 .. sparse_order-1), then the dense index, if
+/// any.
 ///
 /// | op     | expression                              | modes of A | dense index         |
 /// |--------|-----------------------------------------|------------|---------------------|
@@ -29,18 +30,18 @@ struct Problem {
   bool operator==(const Problem&) const = default;
 };
 
-int sparse_order(Op op);                    ///< 2, or 3 for mttkrp
-bool has_dense_index(Op op);                ///< all but spmv
-bool dense_index_is_reduced(Op op);         ///< sddmm only
-bool output_is_sparse(Op op);               ///< sddmm only
+int sparse_order(Op op);             ///< 2, or 3 for mttkrp
+bool has_dense_index(Op op);         ///< all but spmv
+bool dense_index_is_reduced(Op op);  ///< sddmm only
+bool output_is_sparse(Op op);        ///< sddmm only
 /// Whether sparse mode `mode` indexes the output (spmv, spmm, mttkrp: mode 0; sddmm: both).
 bool mode_is_output(Op op, int mode);
-char index_name(Op op, int index);          ///< 'i', 'k', ... ; `index` as numbered above
-int64_t default_rhs(Op op);                 ///< 1, 256, 256, 16
-int value_bytes(ValueType type);            ///< 4 or 8
+char index_name(Op op, int index);  ///< 'i', 'k', ... ; `index` as numbered above
+int64_t default_rhs(Op op);         ///< 1, 256, 256, 16
+int value_bytes(ValueType type);    ///< 4 or 8
 
-std::string_view name(Op op);               ///< "spmv" ...
-std::string_view name(ValueType type);      ///< "f32", "f64"
+std::string_view name(Op op);           ///< "spmv" ...
+std::string_view name(ValueType type);  ///< "f32", "f64"
 std::optional<Op> parse_op(std::string_view text);
 std::optional<ValueType> parse_value_type(std::string_view text);
 
