@@ -1,0 +1,69 @@
+// Canonical form: equal programs become equal values.
+#include "waco/schedule/canonical.hpp"
+
+#include <algorithm>
+
+#include "waco/base/error.hpp"
+#include "waco/schedule/loop_nest.hpp"
+
+namespace waco::schedule {
+namespace {
+
+/// Whether an input of the op (not its result) is addressed by one of these variables.
+bool reads_dense_operand(Op op, const std::vector<Var>& vars) {
+  return std::any_of(vars.begin(), vars.end(), [op](Var var) {
+    if (var.index >= sparse_order(op)) return false;
+    return op == Op::kSddmm || var.index != 0;
+  });
+}
+
+void make_serial(ComputeSchedule& compute) {
+  compute.parallel = -1;
+  compute.policy = Policy::kStatic;
+  compute.chunk = 0;
+  compute.threads = 1;
+}
+
+}  // namespace
+
+SuperSchedule without_trivial_parts(const SuperSchedule& point) {
+  SuperSchedule result = point;
+  const auto trivial = [&](Var var) {
+    return var.inner && var.index < sparse_order(point.problem.op) &&
+           point.format.split[static_cast<size_t>(var.index)] == 1;
+  };
+  std::erase_if(result.format.levels, [&](const Level& level) { return trivial(level.var); });
+  ComputeSchedule& compute = result.compute;
+  compute.loops.clear();
+  for (size_t l = 0; l < point.compute.loops.size(); ++l) {
+    const bool is_parallel = point.compute.parallel == static_cast<int32_t>(l);
+    if (is_parallel) compute.parallel = static_cast<int32_t>(compute.loops.size());
+    if (!trivial(point.compute.loops[l])) {
+      compute.loops.push_back(point.compute.loops[l]);
+    } else if (is_parallel) {
+      compute.parallel = -1;
+    }
+  }
+  if (compute.parallel < 0 || compute.threads == 1) make_serial(compute);
+  if (compute.policy != Policy::kDynamic) compute.chunk = 0;
+  return result;
+}
+
+SuperSchedule canonical(const SuperSchedule& point) {
+  SuperSchedule result = without_trivial_parts(point);
+  ComputeSchedule& compute = result.compute;
+  const LoopNest nest = analyze(result);
+  if (nest.parallel >= 0) {  // a fused tuple is named by its first variable
+    int32_t first = 0;
+    for (int l = 0; l < nest.parallel; ++l) first += static_cast<int32_t>(nest.loops[l].vars.size());
+    compute.parallel = first;
+  }
+  WACO_ASSERT(nest.innermost_sparse >= 0);
+  const Loop& innermost = nest.loops[static_cast<size_t>(nest.innermost_sparse)];
+  const bool walks_stored = innermost.kind == LoopKind::kCompressed || innermost.kind == LoopKind::kSlots;
+  if (innermost.kind != LoopKind::kCompressed) compute.unroll = 1;
+  if (!walks_stored || !reads_dense_operand(result.problem.op, innermost.vars)) compute.prefetch = 0;
+  return result;
+}
+
+}  // namespace waco::schedule
