@@ -1,0 +1,87 @@
+// The text form: what it looks like, what it accepts, and what its errors name.
+#include <catch2/catch.hpp>
+
+#include "waco/base/error.hpp"
+#include "waco/schedule/super_schedule.hpp"
+
+using namespace waco;
+using namespace waco::schedule;
+
+namespace {
+
+std::string parse_error(const std::string& text) {
+  try {
+    parse(text);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("text: canonical texts come back unchanged", "[schedule]") {
+  for (const char* text : {
+           "spmv f32 | A: i:U k:C | loop: i k | par: i dynamic,128 x2",
+           "spmv f64 | A: i1:U i0:U k:L [i/8 sort:64] | loop: i1 k i0 | par: i1 static x2 | prefetch 8",
+           "spmm f32 J=256 | A: i1:U k:C i0:U [i/4] | loop: i1 j1 k i0 j0 [j/64] | par: i1 dynamic,16 x2 | "
+           "unroll 2 "
+           "prefetch 8",
+           "spmm f32 J=32 | A: k1:C i:C k0:S [k/256] | loop: k1 i k0 j | par: serial",
+           "sddmm f64 K=256 | A: i:C j:S | loop: i j k | par: i balanced x2 | prefetch 4",
+           "mttkrp f32 J=16 | A: i1:U k1:C l:S i0:C k0:S [i/16 k/64] | loop: i1 k1 l i0 k0 j | par: i1 "
+           "static x4",
+       })
+    CHECK(to_text(parse(text)) == text);
+}
+
+TEST_CASE("text: a split of 1 and a parallel loop on one thread disappear", "[schedule]") {
+  const std::string text = "spmv f32 | A: i1:U i0:U k:C [i/1] | loop: i1 i0 k | par: i1 dynamic,8 x1";
+  CHECK(to_text(parse(text)) == "spmv f32 | A: i:U k:C | loop: i k | par: serial");
+}
+
+TEST_CASE("text: unroll and prefetch disappear where no stored level is walked innermost", "[schedule]") {
+  const std::string dense_inner = "spmv f32 | A: k:C i:U | loop: k i | par: serial | unroll 4 prefetch 8";
+  CHECK(to_text(parse(dense_inner)) == "spmv f32 | A: k:C i:U | loop: k i | par: serial");
+  const std::string column_walk = "spmv f32 | A: k:U i:C | loop: k i | par: serial | unroll 4 prefetch 8";
+  CHECK(to_text(parse(column_walk)) == "spmv f32 | A: k:U i:C | loop: k i | par: serial | unroll 4");
+}
+
+TEST_CASE("text: the csr point is TACO's default loop", "[schedule]") {
+  CHECK(to_text(csr_point({Op::kSpmv, ValueType::kF32, 1}, 2)) ==
+        "spmv f32 | A: i:U k:C | loop: i k | par: i dynamic,128 x2");
+  CHECK(to_text(csr_point({Op::kSddmm, ValueType::kF64, 256}, 4)) ==
+        "sddmm f64 K=256 | A: i:U j:C | loop: i j k | par: i dynamic,32 x4");
+  CHECK(to_text(csr_point({Op::kMttkrp, ValueType::kF32, 16}, 1)) ==
+        "mttkrp f32 J=16 | A: i:C k:C l:C | loop: i k l j | par: serial");
+}
+
+TEST_CASE("text: errors name the faulty part", "[schedule]") {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"", "expected 'OP TYPE SIZE"},
+      {"spvm f32 | A: i:U k:C | loop: i k | par: serial", "'spvm f32': expected an op"},
+      {"spmv f16 | A: i:U k:C | loop: i k | par: serial", "expected a type"},
+      {"spmv f32 J=4 | A: i:U k:C | loop: i k | par: serial", "'J=4': spmv has no dense index"},
+      {"spmm f32 K=4 | A: i:U k:C | loop: i k j | par: serial", "such as J=256"},
+      {"spmm f32 J=4x | A: i:U k:C | loop: i k j | par: serial", "'J=4x': expected a number"},
+      {"spmv f32 | i:U k:C | loop: i k | par: serial", "'i:U k:C': expected 'A:'"},
+      {"spmv f32 | A: i:U k:X | loop: i k | par: serial", "'k:X': expected a level"},
+      {"spmv f32 | A: i:U z:C | loop: i k | par: serial", "'z:C': spmv has no index 'z'"},
+      {"spmv f32 | A: i1:U k:C | loop: i k | par: serial", "'i1:U': index i is not split"},
+      {"spmv f32 | A: i:U k:C [i/4] | loop: i k | par: serial", "'i:U': index i is split"},
+      {"spmv f32 | A: i:U k:C [i/4 | loop: i k | par: serial", "bracket must be closed"},
+      {"spmv f32 | A: i1:U i0:U k:C [i/4 i/4] | loop: i1 i0 k | par: serial",
+       "'i/4': the index is split twice"},
+      {"spmv f32 | A: i1:U i0:U k:C [i/17] | loop: i1 i0 k | par: serial", "split i/17"},
+      {"spmv f32 | A: i1:U i0:U k:C [i/99999999999] | loop: i1 i0 k | par: serial", "too large"},
+      {"spmv f32 | A: i:U k:C | loop: i k | par: j static x2", "'j': spmv has no index"},
+      {"spmv f32 | A: i:U k:C | loop: i k | par: i guided x2", "'guided': expected dynamic"},
+      {"spmv f32 | A: i:U k:C | loop: i k | par: i static", "expected 'serial'"},
+      {"spmv f32 | A: i:U k:C | loop: i k | par: serial | unroll", "expected 'unroll N'"},
+      {"spmv f32 | A: i:U k:C | loop: i k | par: serial | unroll 2 unroll 2", "given twice"},
+  };
+  for (const auto& [text, message] : cases) {
+    CAPTURE(text);
+    CHECK_THAT(parse_error(text), Catch::Contains(message));
+  }
+}
