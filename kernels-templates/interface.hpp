@@ -1,0 +1,76 @@
+// The C interface of an emitted kernel: declarations only, readable from C and C++.
+#ifndef WACO_INTERFACE_HPP
+#define WACO_INTERFACE_HPP
+
+#include <stdint.h>
+
+/* Two kernels in one program: compile each with its own -DWACO_PREFIX=name_ and call name_create_csr and so
+ * on. */
+#ifdef WACO_PREFIX
+#define WACO_JOIN2(a, b) a##b
+#define WACO_JOIN(a, b) WACO_JOIN2(a, b)
+#define waco_abi_version WACO_JOIN(WACO_PREFIX, abi_version)
+#define waco_create_csr WACO_JOIN(WACO_PREFIX, create_csr)
+#define waco_create_coo WACO_JOIN(WACO_PREFIX, create_coo)
+#define waco_run WACO_JOIN(WACO_PREFIX, run)
+#define waco_num_stored WACO_JOIN(WACO_PREFIX, num_stored)
+#define waco_update_values WACO_JOIN(WACO_PREFIX, update_values)
+#define waco_unpack_values WACO_JOIN(WACO_PREFIX, unpack_values)
+#define waco_destroy WACO_JOIN(WACO_PREFIX, destroy)
+#define waco_handle WACO_JOIN(WACO_PREFIX, handle)
+#define waco_kernel WACO_JOIN(WACO_PREFIX, kernel)
+#endif
+
+/* What the functions return: 0 done, 1 an argument is wrong, 2 out of memory, 3 the operand does not fit the
+   compiled kernel (its indices need another width, or a split no longer divides a dimension): emit one for
+   it. */
+#define WACO_UNFIT 3
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A packed operand with the kernel's working memory. One handle serves one call of waco_run at a time. */
+typedef struct waco_handle waco_handle;
+
+/* The version of this interface. */
+int waco_abi_version(void);
+
+/* Packs a matrix given as CSR: row_ptr [rows + 1], col_idx and values [row_ptr[rows]], 0-based; columns in
+   any order within a row, none twice. The arrays may be freed afterwards. values, B, C and out are float or
+   double, as the kernel's header comment says. threads: 0 = as tuned. rhs: size of the dense index, 0 = as
+   tuned. */
+int waco_create_csr(int64_t rows, int64_t cols, const int64_t* row_ptr, const int64_t* col_idx,
+                    const void* values, int32_t threads, int64_t rhs, waco_handle** handle);
+
+/* The same from coordinates: coords[mode] is [nnz], 0-based, in any order, none twice; dims has 2 or 3 sizes.
+ */
+int waco_create_coo(const int64_t* dims, int64_t nnz, const int64_t* const* coords, const void* values,
+                    int32_t threads, int64_t rhs, waco_handle** handle);
+
+/* Computes into out, which is overwritten. Row-major, contiguous, sddmm's C column-major:
+     spmv    out[rows]      = A B           B [cols]
+     spmm    out[rows, J]   = A B           B [cols, J]
+     sddmm   out[stored]    = A * (B C)     B [rows, K], C [cols, K] (that is K x cols, column-major);
+                                            `stored` is waco_num_stored, the order that of the packed values
+     mttkrp  out[dim0, J]   = A (B (x) C)   B [dim1, J], C [dim2, J]
+   C is not read by spmv and spmm and may be null. */
+int waco_run(waco_handle* handle, const void* b, const void* c, void* out);
+
+/* Values stored, padding included: the length of sddmm's result. */
+int64_t waco_num_stored(const waco_handle* handle);
+
+/* Replaces the values without packing the pattern again; same order as at creation. */
+int waco_update_values(waco_handle* handle, const void* values);
+
+/* Sddmm's result (or any array in stored order) into the order of the values at creation. */
+int waco_unpack_values(const waco_handle* handle, const void* stored, void* values);
+
+/* Frees the handle; null is allowed. */
+void waco_destroy(waco_handle* handle);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,284 @@
+// The self-test of an emitted kernel (-DWACO_SELF_TEST): reads a matrix or tensor, runs the kernel, compares
+// every result with a double-precision reference, replaces the values and compares again, and prints the
+// time.
+#ifndef WACO_SELF_TEST_HPP
+#define WACO_SELF_TEST_HPP
+
+#include <algorithm>
+#include <cfloat>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "standalone.hpp"
+
+namespace waco_self_test {
+
+/* Sorted by row, column (, third mode); no coordinate twice. */
+struct Input {
+  int64_t dim[3] = {0, 0, 1};
+  std::vector<int64_t> coord[3];
+  std::vector<waco_value> value;
+  int64_t size() const { return (int64_t)value.size(); }
+};
+
+struct Entry {
+  int64_t at[3];
+  double value;
+};
+
+[[noreturn]] inline void fail(int code, const std::string& message) {
+  fprintf(stderr, "self-test: %s\n", message.c_str());
+  exit(code);
+}
+
+/* The next line that is neither blank nor a comment, or false at the end. */
+inline bool next_line(FILE* file, std::string& line) {
+  char buffer[4096];
+  while (fgets(buffer, sizeof buffer, file)) {
+    line = buffer;
+    const size_t first = line.find_first_not_of(" \t\r\n");
+    if (first != std::string::npos && line[first] != '%' && line[first] != '#') return true;
+  }
+  return false;
+}
+
+inline void read_entry(const std::string& line, int order, bool has_value, Entry& e) {
+  const char* text = line.c_str();
+  char* end = nullptr;
+  for (int m = 0; m < order; ++m, text = end) {
+    e.at[m] = strtoll(text, &end, 10) - 1;
+    if (end == text || e.at[m] < 0) fail(3, "cannot read this entry: " + line);
+  }
+  e.value = has_value ? strtod(text, &end) : 1.0;
+  if (has_value && end == text) fail(3, "this entry has no value: " + line);
+}
+
+/* Matrix Market, after its banner: size line, then entries; symmetric halves are expanded. */
+inline std::vector<Entry> read_matrix_market(FILE* file, std::string banner, Input& input) {
+  for (char& c : banner) c = (char)tolower(c);
+  const auto has = [&](const char* word) { return banner.find(word) != std::string::npos; };
+  if (!has("coordinate") || has("complex") || has("hermitian"))
+    fail(3, "only real coordinate matrices are read");
+  const bool skew = has("skew-symmetric"), mirrored = has("symmetric"), has_value = !has("pattern");
+  std::string line;
+  long long rows = 0, cols = 0, count = 0;
+  if (!next_line(file, line) || sscanf(line.c_str(), "%lld %lld %lld", &rows, &cols, &count) != 3)
+    fail(3, "the size line is missing");
+  input.dim[0] = rows;
+  input.dim[1] = cols;
+  std::vector<Entry> entries;
+  for (long long n = 0; n < count; ++n) {
+    if (!next_line(file, line)) fail(3, "the file ends too early");
+    Entry e = {};
+    read_entry(line, 2, has_value, e);
+    if (e.at[0] >= rows || e.at[1] >= cols) fail(3, "index out of range: " + line);
+    entries.push_back(e);
+    if (mirrored && e.at[0] != e.at[1]) entries.push_back({{e.at[1], e.at[0], 0}, skew ? -e.value : e.value});
+  }
+  return entries;
+}
+
+/* FROSTT: every line three 1-based coordinates and a value; a dimension is its largest coordinate. */
+inline std::vector<Entry> read_frostt(FILE* file, std::string line, Input& input) {
+  std::vector<Entry> entries;
+  input.dim[2] = 0;
+  do {
+    Entry e = {};
+    read_entry(line, 3, true, e);
+    for (int m = 0; m < 3; ++m) input.dim[m] = std::max(input.dim[m], e.at[m] + 1);
+    entries.push_back(e);
+  } while (next_line(file, line));
+  return entries;
+}
+
+inline void sort_and_merge(std::vector<Entry>& entries, Input& input) {
+  const auto before = [](const Entry& a, const Entry& b) {
+    return std::lexicographical_compare(a.at, a.at + 3, b.at, b.at + 3);
+  };
+  std::stable_sort(entries.begin(), entries.end(), before);
+  for (size_t n = 0; n < entries.size(); ++n) {
+    if (n > 0 && !before(entries[n - 1], entries[n])) {
+      input.value.back() += (waco_value)entries[n].value;
+      continue;
+    }
+    for (int m = 0; m < 3; ++m) input.coord[m].push_back(entries[n].at[m]);
+    input.value.push_back((waco_value)entries[n].value);
+  }
+}
+
+inline Input read(const char* path) {
+  FILE* file = fopen(path, "r");
+  if (!file) fail(3, std::string(path) + ": cannot be opened");
+  Input input;
+  char banner[256] = "";
+  if (!fgets(banner, sizeof banner, file)) fail(3, std::string(path) + ": is empty");
+  const bool is_matrix = strncmp(banner, "%%MatrixMarket", 14) == 0;
+  if (is_matrix != (WACO_PLAN_OP != WACO_MTTKRP))
+    fail(3, std::string(path) + ": wrong kind of file for this operation");
+  std::string line = banner;
+  if (!is_matrix && strchr("#\r\n", line[0]) && !next_line(file, line))
+    fail(3, std::string(path) + ": has no entries");
+  std::vector<Entry> entries =
+      is_matrix ? read_matrix_market(file, line, input) : read_frostt(file, line, input);
+  fclose(file);
+  sort_and_merge(entries, input);
+  return input;
+}
+
+/* Values in [-1, 1], the same at every run. */
+inline std::vector<waco_value> random_values(int64_t count, uint64_t seed) {
+  std::vector<waco_value> values((size_t)count);
+  for (waco_value& v : values) {
+    uint64_t z = (seed += 0x9e3779b97f4a7c15ull);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    v = (waco_value)((double)((z ^ (z >> 31)) >> 11) * 0x1.0p-52 - 1.0);
+  }
+  return values;
+}
+
+struct Dense {
+  std::vector<waco_value> b, c;
+};
+
+inline Dense dense_operands(const Input& in, int64_t rhs) {
+  const int b_mode = WACO_PLAN_OP == WACO_SDDMM ? 0 : 1, c_mode = WACO_PLAN_OP == WACO_SDDMM ? 1 : 2;
+  const bool two = WACO_PLAN_OP == WACO_SDDMM || WACO_PLAN_OP == WACO_MTTKRP;
+  return {random_values(in.dim[b_mode] * rhs, 1), random_values(two ? in.dim[c_mode] * rhs : 0, 2)};
+}
+
+/* A sum with what its error is measured against. */
+struct Sum {
+  double value = 0, magnitude = 0;
+  int64_t terms = 0;
+  void add(double x) {
+    value += x;
+    magnitude += std::fabs(x);
+    ++terms;
+  }
+  /* Error in units of the bound that rounding allows: at most 1 is right; not a number is wrong. */
+  double excess(double got) const {
+    const double epsilon = sizeof(waco_value) == 4 ? 0x1.0p-23 : 0x1.0p-52;
+    const double bound = epsilon * (double)(terms + 8) * magnitude, error = std::fabs(got - value);
+    if (error == 0) return 0;
+    return bound > 0 && error <= DBL_MAX ? error / bound : INFINITY;
+  }
+};
+
+inline double excess_of_nonzero(const Input& in, const Dense& d, int64_t rhs, int64_t n, double got) {
+  Sum sum;
+  for (int64_t k = 0; k < rhs; ++k)
+    sum.add((double)in.value[n] * d.b[in.coord[0][n] * rhs + k] * d.c[in.coord[1][n] * rhs + k]);
+  return sum.excess(got);
+}
+
+/* One row of a dense result: nonzeros [begin, end). */
+inline double excess_of_row(const Input& in, const Dense& d, int64_t rhs, int64_t begin, int64_t end,
+                            const waco_value* got) {
+  double worst = 0;
+  for (int64_t j = 0; j < rhs; ++j) {
+    Sum sum;
+    for (int64_t n = begin; n < end; ++n) {
+      double x = (double)in.value[n] * d.b[in.coord[1][n] * rhs + j];
+      if (WACO_PLAN_OP == WACO_MTTKRP) x *= d.c[in.coord[2][n] * rhs + j];
+      sum.add(x);
+    }
+    worst = std::max(worst, sum.excess((double)got[j]));
+  }
+  return worst;
+}
+
+/* Worst error over the whole result, in units of the bound; `out` in the order of the input for sddmm. */
+inline double check(const Input& in, const Dense& d, int64_t rhs, const std::vector<waco_value>& out) {
+  double worst = 0;
+  if (WACO_PLAN_OP == WACO_SDDMM) {
+#pragma omp parallel for reduction(max : worst)
+    for (int64_t n = 0; n < in.size(); ++n)
+      worst = std::max(worst, excess_of_nonzero(in, d, rhs, n, (double)out[n]));
+    return worst;
+  }
+  std::vector<int64_t> row_ptr((size_t)in.dim[0] + 1, 0);
+  for (int64_t n = 0; n < in.size(); ++n) ++row_ptr[in.coord[0][n] + 1];
+  for (int64_t r = 0; r < in.dim[0]; ++r) row_ptr[r + 1] += row_ptr[r];
+#pragma omp parallel for schedule(dynamic, 64) reduction(max : worst)
+  for (int64_t r = 0; r < in.dim[0]; ++r)
+    worst = std::max(worst, excess_of_row(in, d, rhs, row_ptr[r], row_ptr[r + 1], &out[r * rhs]));
+  return worst;
+}
+
+struct Run {
+  waco_handle* handle = nullptr;
+  std::vector<waco_value> out, unpacked;
+
+  void once(const Dense& d) {
+    const int status = waco_run(handle, d.b.data(), d.c.data(), out.data());
+    if (status != WACO_OK) fail(1, "waco_run returned " + std::to_string(status));
+  }
+  const std::vector<waco_value>& result(const Input& in) {
+    if (WACO_PLAN_OP != WACO_SDDMM) return out;
+    unpacked.assign((size_t)in.size(), NAN);
+    waco_unpack_values(handle, out.data(), unpacked.data());
+    return unpacked;
+  }
+};
+
+inline double median_ns(Run& run, const Dense& dense) {
+  using clock = std::chrono::steady_clock;
+  std::vector<double> samples;
+  const clock::time_point begin = clock::now();
+  while (samples.size() < 7 ||
+         (samples.size() < 101 && clock::now() - begin < std::chrono::milliseconds(500))) {
+    const clock::time_point start = clock::now();
+    run.once(dense);
+    samples.push_back(
+        (double)std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now() - start).count());
+  }
+  std::sort(samples.begin(), samples.end());
+  return samples[samples.size() / 2];
+}
+
+inline void compare(const char* what, const Input& in, const Dense& dense, int64_t rhs, Run& run) {
+  std::fill(run.out.begin(), run.out.end(), (waco_value)NAN);
+  run.once(dense);
+  const double worst = check(in, dense, rhs, run.result(in));
+  printf("self-test: %s: worst error %.3g of what rounding allows\n", what, worst);
+  if (!(worst <= 1.0)) fail(4, std::string(what) + ": the result is wrong");
+}
+
+inline int main(int argc, char** argv) {
+  if (argc < 2 || argc > 3) fail(2, std::string("usage: ") + argv[0] + " MATRIX.mtx|TENSOR.tns [THREADS]");
+  const int threads = argc == 3 ? atoi(argv[2]) : 0;
+  const int64_t rhs = WACO_PLAN_RHS;
+  Input in = read(argv[1]);
+  const Dense dense = dense_operands(in, rhs);
+  const int64_t* const coords[3] = {in.coord[0].data(), in.coord[1].data(), in.coord[2].data()};
+  Run run;
+  const int status = waco_create_coo(in.dim, in.size(), coords, in.value.data(), threads, rhs, &run.handle);
+  if (status == WACO_UNFIT)
+    fail(1, "this kernel was made for operands of another shape: emit one for this matrix");
+  if (status != WACO_OK) fail(1, "packing failed with status " + std::to_string(status));
+  run.out.resize((size_t)(WACO_PLAN_OP == WACO_SDDMM ? waco_num_stored(run.handle) : in.dim[0] * rhs));
+
+  printf("self-test: %s\n", WACO_PLAN_TEXT);
+  printf("self-test: %lld x %lld, %lld nonzeros, %lld stored\n", (long long)in.dim[0], (long long)in.dim[1],
+         (long long)in.size(), (long long)waco_num_stored(run.handle));
+  compare("result", in, dense, rhs, run);
+  in.value = random_values(in.size(), 3);
+  waco_update_values(run.handle, in.value.data());
+  compare("result after replacing the values", in, dense, rhs, run);
+  printf("self-test: passed, median %.3f us a call\n", median_ns(run, dense) * 1e-3);
+  waco_destroy(run.handle);
+  return 0;
+}
+
+}  // namespace waco_self_test
+
+int main(int argc, char** argv) {
+  return waco_self_test::main(argc, argv);
+}
+
+#endif

@@ -1,0 +1,244 @@
+// What an emitted kernel does behind its C interface: pack, check that the operand fits, run, replace values.
+#ifndef WACO_STANDALONE_HPP
+#define WACO_STANDALONE_HPP
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi.hpp"
+#include "interface.hpp"
+#include "packer.hpp"
+
+enum waco_op { WACO_SPMV, WACO_SPMM, WACO_SDDMM, WACO_MTTKRP };
+enum waco_partition_kind { WACO_NO_PARTITION, WACO_WHOLE_ROWS, WACO_MAY_CUT_ROWS };
+
+/* One part of the plan: a kernel, and what it was compiled for. */
+struct waco_part_plan {
+  waco_kernel_function kernel;
+  struct waco_format format;
+  int32_t crd_bytes[WACO_MAX_LEVELS];
+  int32_t pos_bytes;
+  int32_t exact[3]; /* the split divides the dimension */
+  int32_t threads;
+  int32_t chunk;
+  int32_t prefetch;
+  enum waco_partition_kind partition;
+  /* Working memory for up to `threads` threads: this much, and this much more for every output row (sddmm:
+     for every stored value). */
+  int64_t scratch_bytes;
+  int64_t scratch_bytes_per_row;
+};
+
+// waco: default plan begin
+// Emission replaces this region by the plan; as it stands it is serial CSR spmv.
+#define WACO_PLAN_OP WACO_SPMV
+#define WACO_PLAN_RHS 1
+#define WACO_PLAN_TEXT "spmv f32 | A: i:U k:C | loop: i k | par: serial"
+typedef float waco_value;
+extern "C" int waco_kernel(const struct waco_storage* a, const struct waco_call* call) {
+  const int32_t* pos = (const int32_t*)a->level[1].pos;
+  const uint16_t* crd = (const uint16_t*)a->level[1].crd;
+  for (int64_t i = 0; i < a->dim[0]; ++i) {
+    float sum = 0;
+    for (int32_t p = pos[i]; p < pos[i + 1]; ++p)
+      sum += ((const float*)a->values)[p] * ((const float*)call->dense[0])[crd[p]];
+    ((float*)call->out)[i] = sum;
+  }
+  return WACO_OK;
+}
+static const struct waco_part_plan waco_plan_parts[] = {
+    {waco_kernel,
+     {2, 2, {1, 1, 1}, 1, {{0, 0, WACO_U}, {1, 0, WACO_C}}},
+     {0, 2},
+     4,
+     {1, 1, 1},
+     1,
+     0,
+     0,
+     WACO_NO_PARTITION,
+     0,
+     0},
+};
+// waco: default plan end
+
+enum { WACO_NUM_PARTS = sizeof(waco_plan_parts) / sizeof(waco_plan_parts[0]) };
+static_assert(WACO_NUM_PARTS == 1, "the operand is packed whole");
+
+/* A packed part with what its kernel needs at every call. */
+struct waco_part {
+  struct waco_storage a;
+  int64_t* partition;
+  void* scratch;
+  int32_t threads;
+};
+
+struct waco_handle {
+  int64_t rhs;
+  struct waco_part part[WACO_NUM_PARTS];
+};
+
+/* Rewrites a level's coordinates, or its pos, with `to` bytes an element. Packing takes the narrowest width
+   that fits; the kernel may have been compiled for a larger operand. */
+static int waco_widen_crd(struct waco_level* level, int32_t to) {
+  if (!level->crd || level->crd_bytes == to) return WACO_OK;
+  if (level->crd_bytes > to) return WACO_UNFIT;
+  struct waco_level wide = *level;
+  wide.crd_bytes = to;
+  wide.crd = waco_allocate(level->num_positions, to);
+  if (!wide.crd) return WACO_OUT_OF_MEMORY;
+  for (int64_t n = 0; n < level->num_positions; ++n) waco_store_crd(&wide, n, waco_load_crd(level, n));
+  free(level->crd);
+  *level = wide;
+  return WACO_OK;
+}
+
+static int waco_widen_pos(struct waco_storage* a, int level, int32_t to) {
+  if (!a->level[level].pos || a->pos_bytes == to) return WACO_OK;
+  if (a->pos_bytes > to) return WACO_UNFIT;
+  const int64_t count = waco_pos_count(a, level);
+  int64_t* wide = (int64_t*)waco_allocate(count, to);
+  if (!wide) return WACO_OUT_OF_MEMORY;
+  for (int64_t n = 0; n < count; ++n) wide[n] = waco_load_pos(a, level, n);
+  free(a->level[level].pos);
+  a->level[level].pos = wide;
+  return WACO_OK;
+}
+
+/* Gives the operand the widths that the kernel was compiled for, or says that it does not fit. */
+static int waco_fit(const struct waco_part_plan* plan, struct waco_storage* a) {
+  for (int m = 0; m < plan->format.order; ++m)
+    if (plan->exact[m] && a->dim[m] % plan->format.split[m] != 0) return WACO_UNFIT;
+  for (int l = 0; l < plan->format.num_levels; ++l) {
+    int status = waco_widen_pos(a, l, plan->pos_bytes);
+    if (status == WACO_OK) status = waco_widen_crd(&a->level[l], plan->crd_bytes[l]);
+    if (status != WACO_OK) return status;
+  }
+  a->pos_bytes = plan->pos_bytes;
+  return WACO_OK;
+}
+
+static int waco_prepare(const struct waco_part_plan* plan, struct waco_part* part) {
+  const int status = waco_fit(plan, &part->a);
+  if (status != WACO_OK) return status;
+  if (plan->partition != WACO_NO_PARTITION) {
+    part->partition = (int64_t*)waco_allocate(2 * ((int64_t)part->threads + 1), sizeof(int64_t));
+    if (!part->partition) return WACO_OUT_OF_MEMORY;
+    waco_partition(&part->a, part->threads, plan->partition == WACO_MAY_CUT_ROWS, part->partition);
+  }
+  const int64_t rows = WACO_PLAN_OP == WACO_SDDMM ? part->a.num_stored : part->a.dim[0];
+  const int64_t scratch_bytes = plan->scratch_bytes + plan->scratch_bytes_per_row * rows;
+  if (scratch_bytes > 0) {
+    part->scratch = waco_allocate(scratch_bytes, 1);
+    if (!part->scratch) return WACO_OUT_OF_MEMORY;
+  }
+  return WACO_OK;
+}
+
+static int waco_create(const int64_t* dims, int64_t nnz, const int64_t* const* coords, const void* values,
+                       int32_t threads, int64_t rhs, waco_handle** out) {
+  if (threads < 0 || (rhs != 0 && rhs != WACO_PLAN_RHS)) return WACO_BAD_ARGUMENT;
+  waco_handle* handle = (waco_handle*)calloc(1, sizeof(waco_handle));
+  if (!handle) return WACO_OUT_OF_MEMORY;
+  const struct waco_part_plan* plan = &waco_plan_parts[0];
+  struct waco_part* part = &handle->part[0];
+  handle->rhs = WACO_PLAN_RHS;
+  part->threads = threads > 0 ? threads : plan->threads;
+  const int uses_scratch = plan->scratch_bytes + plan->scratch_bytes_per_row > 0;
+  if (uses_scratch && part->threads > plan->threads) part->threads = plan->threads;
+  int status =
+      waco_pack(&plan->format, dims, nnz, coords, values, (int)sizeof(waco_value), part->threads, &part->a);
+  if (status == WACO_OK) status = waco_prepare(plan, part);
+  if (status == WACO_OK)
+    *out = handle;
+  else
+    waco_destroy(handle);
+  return status;
+}
+
+/* Row of every nonzero, or null: malformed row pointers give WACO_BAD_ARGUMENT in *status. */
+static int64_t* waco_expand_rows(int64_t rows, const int64_t* row_ptr, int* status) {
+  *status = WACO_BAD_ARGUMENT;
+  if (row_ptr[0] != 0) return 0;
+  for (int64_t r = 0; r < rows; ++r)
+    if (row_ptr[r + 1] < row_ptr[r]) return 0;
+  int64_t* row_of = (int64_t*)malloc((size_t)(row_ptr[rows] + 1) * sizeof(int64_t));
+  *status = row_of ? WACO_OK : WACO_OUT_OF_MEMORY;
+  if (!row_of) return 0;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t p = row_ptr[r]; p < row_ptr[r + 1]; ++p) row_of[p] = r;
+  return row_of;
+}
+
+extern "C" int waco_abi_version(void) {
+  return WACO_ABI_VERSION;
+}
+
+extern "C" int waco_create_coo(const int64_t* dims, int64_t nnz, const int64_t* const* coords,
+                               const void* values, int32_t threads, int64_t rhs, waco_handle** handle) {
+  if (!handle) return WACO_BAD_ARGUMENT;
+  *handle = 0;
+  if (!dims || nnz < 0 || !coords || (nnz > 0 && !values)) return WACO_BAD_ARGUMENT;
+  return waco_create(dims, nnz, coords, values, threads, rhs, handle);
+}
+
+extern "C" int waco_create_csr(int64_t rows, int64_t cols, const int64_t* row_ptr, const int64_t* col_idx,
+                               const void* values, int32_t threads, int64_t rhs, waco_handle** handle) {
+  if (!handle) return WACO_BAD_ARGUMENT;
+  *handle = 0;
+  if (waco_plan_parts[0].format.order != 2 || rows < 0 || !row_ptr) return WACO_BAD_ARGUMENT;
+  int status;
+  int64_t* row_of = waco_expand_rows(rows, row_ptr, &status);
+  if (!row_of) return status;
+  const int64_t dims[3] = {rows, cols, 1};
+  const int64_t* const coords[2] = {row_of, col_idx};
+  status = waco_create_coo(dims, row_ptr[rows], coords, values, threads, rhs, handle);
+  free(row_of);
+  return status;
+}
+
+extern "C" int waco_run(waco_handle* handle, const void* b, const void* c, void* out) {
+  if (!handle || !b || !out) return WACO_BAD_ARGUMENT;
+  const struct waco_part_plan* plan = &waco_plan_parts[0];
+  struct waco_part* part = &handle->part[0];
+  struct waco_call call;
+  memset(&call, 0, sizeof call);
+  call.dense[0] = b;
+  call.dense[1] = c;
+  call.out = out;
+  call.rhs = handle->rhs;
+  call.threads = part->threads;
+  call.chunk = plan->chunk;
+  call.prefetch = plan->prefetch;
+  call.partition = part->partition;
+  call.scratch = part->scratch;
+  return plan->kernel(&part->a, &call);
+}
+
+extern "C" int64_t waco_num_stored(const waco_handle* handle) {
+  return handle ? handle->part[0].a.num_stored : 0;
+}
+
+extern "C" int waco_update_values(waco_handle* handle, const void* values) {
+  if (!handle || !values) return WACO_BAD_ARGUMENT;
+  waco_update_values(&handle->part[0].a, values, handle->part[0].threads);
+  return WACO_OK;
+}
+
+extern "C" int waco_unpack_values(const waco_handle* handle, const void* stored, void* values) {
+  if (!handle || !stored || !values) return WACO_BAD_ARGUMENT;
+  waco_unpack_values(&handle->part[0].a, stored, values, handle->part[0].threads);
+  return WACO_OK;
+}
+
+extern "C" void waco_destroy(waco_handle* handle) {
+  if (!handle) return;
+  for (int p = 0; p < WACO_NUM_PARTS; ++p) {
+    waco_free(&handle->part[p].a);
+    free(handle->part[p].partition);
+    free(handle->part[p].scratch);
+  }
+  free(handle);
+}
+
+#endif

@@ -1,0 +1,160 @@
+// The self-contained C++ file of a tuned kernel, put together from the kernel's source and the templates.
+#include "waco/codegen/standalone.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "waco/base/error.hpp"
+#include "waco/codegen/template_text.hpp"
+
+namespace waco::codegen {
+namespace {
+
+using schedule::SuperSchedule;
+
+/// The template without includes of other templates, which the file holds anyway.
+std::string without_own_includes(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+    if (!text.starts_with("#include \"")) result += text.substr(0, end);
+    text.remove_prefix(end);
+  }
+  return result;
+}
+
+/// `text` with the lines from the one that holds `begin` to the one that holds `end` replaced.
+std::string replace_region(std::string text, std::string_view begin, std::string_view end,
+                           const std::string& by) {
+  const size_t first = text.find(begin), last = text.find(end);
+  WACO_ASSERT(first != std::string::npos && last != std::string::npos && first < last);
+  const size_t line_end = text.find('\n', last) + 1;
+  return text.replace(first, line_end - first, by);
+}
+
+/// The kernel's source without the interface text that stands before it already.
+std::string kernel_text(const SuperSchedule& point, const Binding& binding) {
+  std::string source = kernel_source(point, binding);
+  const std::string_view abi = template_text("abi.hpp");
+  if (const size_t at = source.find(abi); at != std::string::npos) source.erase(at, abi.size());
+  return source;
+}
+
+/// Scratch as fixed bytes and bytes for each output row (sddmm: stored value), from two sizes.
+std::pair<int64_t, int64_t> scratch_formula(const SuperSchedule& point) {
+  constexpr int64_t kRows = 1 << 20;
+  const int64_t fixed = scratch_bytes(point, {0, 1, 1}, 0);
+  const int64_t grown = scratch_bytes(point, {kRows, 1, 1}, kRows);
+  return {fixed, (grown - fixed + kRows - 1) / kRows};
+}
+
+std::string_view partition_name(const SuperSchedule& point) {
+  if (!needs_partition(point)) return "WACO_NO_PARTITION";
+  return partition_may_cut_rows(point) ? "WACO_MAY_CUT_ROWS" : "WACO_WHOLE_ROWS";
+}
+
+std::string format_initializer(const waco_format& format) {
+  std::string levels;
+  for (int l = 0; l < format.num_levels; ++l)
+    levels += fmt::format("{}{{{}, {}, {}}}", l > 0 ? ", " : "", format.level[l].mode, format.level[l].inner,
+                          format.level[l].kind);
+  return fmt::format("{{{}, {}, {{{}, {}, {}}}, {}, {{{}}}}}", format.order, format.num_levels,
+                     format.split[0], format.split[1], format.split[2], format.sort_window, levels);
+}
+
+std::string plan_text(const SuperSchedule& point, const Binding& binding) {
+  constexpr std::string_view kOps[] = {"WACO_SPMV", "WACO_SPMM", "WACO_SDDMM", "WACO_MTTKRP"};
+  const auto& compute = point.compute;
+  const auto [fixed, per_row] = scratch_formula(point);
+  const int order = schedule::sparse_order(point.problem.op);
+  std::string text;
+  text += fmt::format("#define WACO_PLAN_OP {}\n", kOps[static_cast<int>(point.problem.op)]);
+  text += fmt::format("#define WACO_PLAN_RHS {}\n", point.problem.rhs);
+  text += fmt::format("#define WACO_PLAN_TEXT \"{}\"\n", to_text(point));
+  text += fmt::format("typedef {} waco_value;\n\n",
+                      schedule::value_bytes(point.problem.type) == 4 ? "float" : "double");
+  text += "static const struct waco_part_plan waco_plan_parts[] = {\n    {waco_kernel,\n";
+  text += fmt::format("     {},\n", format_initializer(to_abi(point.format, point.problem.op)));
+  text += fmt::format(
+      "     {{{}}}, {}, /* bytes of crd, pos */\n",
+      fmt::join(binding.crd_bytes.begin(), binding.crd_bytes.begin() + point.format.levels.size(), ", "),
+      binding.pos_bytes);
+  text += fmt::format("     {{{:d}, {:d}, {:d}}}, /* exact */\n", binding.exact[0], binding.exact[1],
+                      order > 2 && binding.exact[2]);
+  text += fmt::format("     {}, {}, {}, /* threads, chunk, prefetch */\n", std::max(1, compute.threads),
+                      compute.chunk, compute.prefetch);
+  text += fmt::format("     {}, {}, {}}},\n}};\n", partition_name(point), fixed, per_row);
+  return text;
+}
+
+void add_line(std::string& text, std::string_view label, const std::string& value) {
+  if (!value.empty()) text += fmt::format("   {:<9} {}\n", label, value);
+}
+
+/// Keeps file names and such from ending the comment they stand in.
+std::string in_comment(std::string text) {
+  for (size_t at; (at = text.find("*/")) != std::string::npos;) text.replace(at, 2, "* /");
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < ' '; }, ' ');
+  return text;
+}
+
+std::string header_comment(const SuperSchedule& point, const Provenance& from) {
+  std::string text = "/* A sparse kernel with its storage format, in one file.\n\n";
+  add_line(text, "plan", to_text(point));
+  add_line(text, "made by", in_comment(from.tool));
+  if (!from.matrix.empty())
+    add_line(text, "matrix",
+             in_comment(fmt::format("{}, {} nonzeros, pattern {}", from.matrix, from.num_nonzeros,
+                                    from.matrix_hash)));
+  add_line(text, "machine", in_comment(from.machine));
+  add_line(text, "compiler", in_comment(from.compiler));
+  add_line(text, "measured", in_comment(from.measured));
+  text += fmt::format(R"(
+   Compile   g++ {0} -fopenmp -c kernel.cpp
+   Test      g++ {0} -fopenmp -DWACO_SELF_TEST kernel.cpp -o self_test && ./self_test {1}
+   Use       #define WACO_DECLARATIONS_ONLY
+             #include "kernel.cpp"   (or copy the declarations below; C and C++)
+
+             waco_handle* handle;
+             if ({2}) ...
+             waco_run(handle, B, C, out);            any number of times
+             waco_update_values(handle, values);     new values, same pattern
+             waco_destroy(handle);
+*/
+)",
+                      kKernelFlags, point.problem.op == schedule::Op::kMttkrp ? "tensor.tns" : "matrix.mtx",
+                      point.problem.op == schedule::Op::kMttkrp
+                          ? "waco_create_coo(dims, nnz, coords, values, 0, 0, &handle)"
+                          : "waco_create_csr(rows, cols, row_ptr, col_idx, values, 0, 0, &handle)");
+  return text;
+}
+
+}  // namespace
+
+OperandShape any_shape() {
+  constexpr int64_t kPrime = (int64_t{1} << 31) - 1;
+  return {{kPrime, kPrime, kPrime}, kPrime};
+}
+
+std::string emit_standalone(const SuperSchedule& point, const OperandShape& shape, int vector_bytes,
+                            const Provenance& provenance) {
+  const Binding binding = bind(point, shape.dims, shape.num_positions_bound, vector_bytes);
+  const std::string plan = fmt::format("{}\n{}", kernel_text(point, binding), plan_text(point, binding));
+  const std::string implementation =
+      replace_region(without_own_includes(template_text("standalone.hpp")), "// waco: default plan begin",
+                     "// waco: default plan end", plan);
+  std::string text = header_comment(point, provenance);
+  for (const std::string& section :
+       {std::string(template_text("interface.hpp")), std::string("#ifndef WACO_DECLARATIONS_ONLY\n"),
+        std::string(template_text("abi.hpp")), without_own_includes(template_text("packer.hpp")),
+        implementation, std::string("#ifdef WACO_SELF_TEST\n"),
+        without_own_includes(template_text("self_test.hpp")),
+        std::string("#endif /* WACO_SELF_TEST */\n\n#endif /* WACO_DECLARATIONS_ONLY */\n")})
+    text.append(section).append("\n");
+  text.pop_back();
+  return text;
+}
+
+}  // namespace waco::codegen
