@@ -1,0 +1,81 @@
+// What all programs' command lines share, on top of CLI11.
+#include "waco/base/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include "waco/base/log.hpp"
+#include "waco/base/version.hpp"
+
+namespace waco {
+
+void add_common_options(CLI::App& app, std::string_view program, CommonOptions& options) {
+  app.add_option("--threads", options.threads, "Threads (default: all this process may use)")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--compiler", options.compiler, "C++ compiler with OpenMP (default: $CXX, then g++)");
+  app.add_option("--seed", options.seed, "Seed of every random choice")->capture_default_str();
+  app.add_flag("-q,--quiet", options.quiet, "Only warnings and errors on stderr");
+  app.add_flag("-v,--verbose", options.verbose, "Say more on stderr")->excludes("--quiet");
+  app.set_version_flag("--version", version_line(program), "Print version, commit and compiler");
+}
+
+bool parse_command_line(CLI::App& app, int argc, const char* const* argv, const CommonOptions& options) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& answered) {
+    app.exit(answered);
+    return false;
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(fmt::format("{} (see {} --help)", error.what(), app.get_name()));
+  }
+  set_up_log(app.get_name(), options.quiet     ? Verbosity::kQuiet
+                             : options.verbose ? Verbosity::kVerbose
+                                               : Verbosity::kNormal);
+  return true;
+}
+
+std::string chosen_compiler(const CommonOptions& options) {
+  if (!options.compiler.empty()) return options.compiler;
+  const char* from_environment = std::getenv("CXX");
+  return from_environment != nullptr && *from_environment != '\0' ? from_environment : "g++";
+}
+
+std::string command_text(int argc, const char* const* argv) {
+  std::string text;
+  for (int n = 0; n < argc; ++n) {
+    const std::string word = argv[n];
+    const bool plain =
+        !word.empty() && word.find_first_of(" \t\n'\"\\$|&;<>()*?[]#~`{}!") == std::string::npos;
+    text += n > 0 ? " " : "";
+    if (plain) {
+      text += word;
+      continue;
+    }
+    text += '\'';
+    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    text += '\'';
+  }
+  return text;
+}
+
+int guarded_main(std::string_view program, const std::function<ExitCode()>& body) {
+  const auto complain = [&](std::string_view what) {
+    std::fflush(stdout);
+    fmt::print(stderr, "{}: error: {}\n", program, what);
+  };
+  try {
+    return static_cast<int>(body());
+  } catch (const Error& error) {
+    complain(error.what());
+    return static_cast<int>(error.code());
+  } catch (const std::bad_alloc&) {
+    complain("out of memory");
+  } catch (const std::exception& error) {
+    complain(error.what());
+  }
+  return static_cast<int>(ExitCode::kFailed);
+}
+
+}  // namespace waco

@@ -1,0 +1,43 @@
+// What all programs' command lines share: common options, how errors end a program, --version.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "waco/base/error.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace waco {
+
+/// Options that mean the same in every program.
+struct CommonOptions {
+  int threads = 0;       ///< 0: all that this process may use
+  std::string compiler;  ///< empty: $CXX, then g++
+  uint64_t seed = 1;
+  bool quiet = false;
+  bool verbose = false;
+};
+
+/// Adds --threads, --compiler, --seed, --quiet, --verbose and --version.
+void add_common_options(CLI::App& app, std::string_view program, CommonOptions& options);
+
+/// Parses the command line and sets up the log. Returns false when --help or --version was asked for and has
+/// been answered on stdout; throws UsageError.
+bool parse_command_line(CLI::App& app, int argc, const char* const* argv, const CommonOptions& options);
+
+/// $CXX or g++ when `options.compiler` is empty.
+std::string chosen_compiler(const CommonOptions& options);
+
+/// The arguments as one line, for artifact headers.
+std::string command_text(int argc, const char* const* argv);
+
+/// Runs a program's body; an error becomes one line on stderr and its exit code. Bugs and lack of memory
+/// give 1.
+int guarded_main(std::string_view program, const std::function<ExitCode()>& body);
+
+}  // namespace waco
