@@ -41,7 +41,7 @@ bool partition_may_cut_rows(const schedule::SuperSchedule& point);
 std::string fixed_csr_source(const schedule::Problem& problem, const Binding& binding);
 
 /// Flags for generated kernels and for the baseline (the paper's artifact), besides -fopenmp -fPIC -shared.
-inline constexpr const char* kKernelFlags = "-O3 -march=native -fassociative-math -fno-signed-zeros -fno-trapping-math";
-inline constexpr const char* kBaselineFlags = "-O3 -march=native -ffast-math";
+inline constexpr const char* kKernelFlags = "-O3 -march=native -fassociative-math -fno-signed-zeros -fno-trapping-math -Wno-psabi";
+inline constexpr const char* kBaselineFlags = "-O3 -march=native -ffast-math -Wno-psabi";
 
 }  // namespace waco::codegen

@@ -1,0 +1,134 @@
+// The frame of a kernel: prelude, local names, zeroing, sums over threads, entry point (see emitter.hpp).
+#include "waco/codegen/emitter.hpp"
+
+#include "waco/codegen/template_text.hpp"
+
+namespace waco::codegen {
+
+using schedule::LevelKind;
+
+namespace {
+
+const char* crd_type(int bytes) {
+  switch (bytes) {
+    case 1: return "uint8_t";
+    case 2: return "uint16_t";
+    case 4: return "int32_t";
+    default: return "int64_t";
+  }
+}
+
+}  // namespace
+
+Emitter::Emitter(KernelShape shape) : shape_(std::move(shape)) {
+  tile_.num_vectors = shape_.num_vectors;
+  if (shape_.tile_tail > 0) tile_.tail = std::to_string(shape_.tile_tail);
+}
+
+std::string Emitter::source() {
+  emit_prologue();
+  out_.open("static void waco_body(const struct waco_storage* a, const struct waco_call* call, int thread, int threads) {{");
+  emit_locals();
+  if (shape_.zeroing == Zeroing::kGlobal) emit_zero_output();
+  emit_nest(0, Env{});
+  if (shape_.private_outputs) emit_sum_of_private_outputs();
+  if (shape_.carries) emit_sum_of_carries();
+  out_.close();
+  out_.open("extern \"C\" int waco_kernel(const struct waco_storage* a, const struct waco_call* call) {{");
+  if (compute().threads > 1) {
+    out_.margin("#pragma omp parallel num_threads(call->threads)");
+    out_.line("waco_body(a, call, omp_get_thread_num(), omp_get_num_threads());");
+  } else {
+    out_.line("waco_body(a, call, 0, 1);");
+  }
+  out_.line("return WACO_OK;");
+  out_.close();
+  return out_.take();
+}
+
+void Emitter::emit_prologue() {
+  if (compute().threads > 1) out_.margin("#include <omp.h>");
+  out_.margin(std::string(template_text("abi.hpp")));
+  if (shape_.point.problem.type == schedule::ValueType::kF64) out_.margin("#define WACO_F64");
+  out_.margin(fmt::format("#define WACO_POS {}", shape_.binding.pos_bytes == 4 ? "int32_t" : "int64_t"));
+  out_.margin(std::string(template_text("prelude.hpp")));
+}
+
+void Emitter::emit_locals() {
+  const auto local = [&](const std::string& type, const std::string& name, const std::string& value) {
+    out_.line("[[maybe_unused]] const {} {} = {};", type, name, value);
+  };
+  for (int l = 0; l < num_levels(); ++l) {
+    const auto& level = format().levels[static_cast<size_t>(l)];
+    local("int64_t", fmt::format("n{}", l), fmt::format("a->level[{}].extent", l));
+    if (level.kind == LevelKind::kUncompressed) continue;
+    const char* type = crd_type(shape_.binding.crd_bytes[static_cast<size_t>(l)]);
+    local(fmt::format("{}*", type), fmt::format("crd{}", l), fmt::format("(const {}*)a->level[{}].crd", type, l));
+    if (level.kind == LevelKind::kEll) local("int64_t", "width", fmt::format("a->level[{}].width", l));
+    if (level.kind == LevelKind::kCompressed || level.kind == LevelKind::kSliced)
+      local("pos_t*", fmt::format("pos{}", l), fmt::format("(const pos_t*)a->level[{}].pos", l));
+  }
+  for (int m = 0; m < schedule::sparse_order(op()); ++m) {
+    local("int64_t", fmt::format("d{}", m), fmt::format("a->dim[{}]", m));
+    local("int64_t", fmt::format("s{}", m), fmt::format("a->format.split[{}]", m));
+  }
+  const bool fixed_size = op() == schedule::Op::kSpmv || compute().dense_tile == 0;
+  local("int64_t", "rhs", fixed_size ? std::to_string(shape_.point.problem.rhs) : "call->rhs");
+  local("value_t*", "vals", "(const value_t*)a->values");
+  for (const auto& operand : operands())
+    local("value_t*", fmt::format("dense{}", operand.first),
+          fmt::format("(const value_t*)call->dense[{}]", operand.first));
+  if (format().sort_window > 1) local("int32_t*", "row_of", "a->row_of");
+  local("int64_t", "output_size", schedule::output_is_sparse(op()) ? "a->num_stored" : "d0 * rhs");
+  local("int", "ranges", "call->threads");
+  local("int", "chunk", "call->chunk");
+  local("int64_t", "ahead", "call->prefetch");
+  out_.line("[[maybe_unused]] value_t* const scratch = (value_t*)call->scratch;");
+  const std::string shared = "(value_t*)call->out";
+  const std::string target =
+      shape_.private_outputs ? fmt::format("thread == 0 ? {} : scratch + (thread - 1) * output_size", shared) : shared;
+  out_.line("value_t* const {} = {};", shape_.carries ? "out_all" : "out", target);
+  if (shape_.carries) {
+    local("int64_t", "carry_rows", split(0) > 1 ? "s0" : "1");
+    local("int64_t", "carry_size", "carry_rows * rhs");
+  }
+  out_.line("(void)thread; (void)threads;");
+}
+
+void Emitter::emit_zero_output() {
+  if (shape_.private_outputs) {
+    out_.line("__builtin_memset(out, 0, (uint64_t)output_size * sizeof(value_t));");
+    return;
+  }
+  out_.open("{{");
+  out_.line("const int64_t zero_begin = output_size * thread / threads, zero_end = output_size * (thread + 1) / threads;");
+  out_.line("__builtin_memset({} + zero_begin, 0, (uint64_t)(zero_end - zero_begin) * sizeof(value_t));",
+            shape_.carries ? "out_all" : "out");
+  out_.close();
+  if (compute().threads > 1) out_.margin("#pragma omp barrier");
+}
+
+void Emitter::emit_sum_of_private_outputs() {
+  out_.margin("#pragma omp barrier");
+  out_.open("for (int other = 1; other < threads; ++other) {{");
+  out_.line("const value_t* const theirs = scratch + (other - 1) * output_size;");
+  out_.line("value_t* const ours = (value_t*)call->out;");
+  out_.line("const int64_t begin = output_size * thread / threads, end = output_size * (thread + 1) / threads;");
+  out_.line("for (int64_t x = begin; x < end; ++x) ours[x] += theirs[x];");
+  out_.close();
+}
+
+/// A row that several ranges share was stored by the range in which it begins; the others kept their pieces apart.
+void Emitter::emit_sum_of_carries() {
+  out_.margin("#pragma omp barrier");
+  out_.open("for (int range = 1; thread == 0 && range < ranges; ++range) {{");
+  out_.line("const int64_t* bounds = call->partition + 2 * range;");
+  out_.line("if (bounds[0] >= n0 || bounds[1] <= (int64_t)pos1[bounds[0]]) continue;");
+  out_.line("if (bounds[0] == bounds[2] && bounds[1] == bounds[3]) continue;");
+  out_.line("value_t* const first = out_all + bounds[0] * carry_size;");
+  out_.line("const int64_t count = waco_min(carry_rows, d0 - bounds[0] * carry_rows) * rhs;");
+  out_.line("for (int64_t x = 0; x < count; ++x) first[x] += scratch[range * carry_size + x];");
+  out_.close();
+}
+
+}  // namespace waco::codegen

@@ -1,0 +1,147 @@
+// Writes the body of a kernel from its shape. Internal to codegen; `kernel_source` is the interface.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "waco/codegen/kernel_shape.hpp"
+#include "waco/codegen/writer.hpp"
+
+namespace waco::codegen {
+
+/// What is known at one place of the loop nest, as C++ expressions; empty = not known yet.
+struct Env {
+  std::array<std::array<std::string, 2>, 4> coordinate;  ///< [index][inner]
+  std::array<std::array<bool, 2>, 4> constant{};         ///< bound by an unrolled loop
+  std::array<std::string, WACO_MAX_LEVELS> position;     ///< per level
+  std::string first_copy;                                ///< position of the first of several nonzeros in flight
+  std::string slot;                                      ///< current slot of an E or L level whose lane is not bound yet
+};
+
+/// The part of the dense index that the code being written covers.
+struct Tile {
+  int num_vectors = 1;
+  std::string base = "0";  ///< first element
+  std::string tail;        ///< values in the last vector when it is partial, else empty
+  bool whole = true;       ///< the whole index
+};
+
+/// One output element (or one tile of them) that lives in registers.
+struct Accumulator {
+  std::string name;  ///< vectors are name_0, name_1, ...
+  Env env;           ///< coordinates of its output
+  int copy = 0;
+};
+
+/// One multiply-add of the innermost code.
+struct Leaf {
+  Env env;
+  std::string accumulator;
+};
+
+class Emitter {
+ public:
+  explicit Emitter(KernelShape shape);
+  std::string source();
+
+ private:
+  using Body = std::function<void()>;
+
+  // emitter.cpp: the frame of the kernel
+  void emit_prologue();
+  void emit_locals();
+  void emit_zero_output();
+  void emit_sum_of_private_outputs();
+  void emit_sum_of_carries();
+
+  // emitter_loops.cpp: the loop nest
+  void emit_nest(int depth, const Env& env);
+  void emit_loop(int depth, Env env);
+  void emit_counted_loop(int depth, Env env, const std::string& name, const std::string& end);
+  void emit_range_loop(int depth, const std::string& name, const std::string& begin, const std::string& end,
+                       const Body& body);
+  void emit_balanced_loop(const std::string& name, const Body& body);
+  void emit_compressed_loop(int depth, Env env);
+  void emit_slot_loop(int depth, Env env);
+  void emit_dense_outer_loop(int depth, const Env& env);
+  void emit_dense_steps(const std::string& begin, const std::string& end, int num_vectors, const Body& body);
+  void emit_after_binding(int depth, Env env);
+  int emit_locate(int group, Env& env);
+  void emit_prefetch(int depth, const Env& env, const std::string& at);
+  void emit_zero_rows(const Env& env);
+  bool loop_remains(int depth, schedule::LoopKind kind) const;
+  void hoist_operands(int depth, const Env& env);
+
+  // emitter_body.cpp: accumulators, operands and the innermost code
+  void emit_scope(int depth, const Env& env);
+  void emit_body(const Env& env);
+  void emit_factored(int depth, const Env& env);
+  void declare(const std::vector<Accumulator>& accumulators, bool from_output);
+  std::vector<Accumulator> accumulators(const Env& env, bool split) const;
+  std::vector<Leaf> leaves(const Env& env) const;
+  std::vector<Env> unrolled(const Env& env, bool outputs_only) const;
+  Env bind_copy(const Env& env, int copy) const;
+  std::string accumulator_of(const Env& env, int copy) const;
+  int vectors_per_accumulator() const;
+  void emit_leaves(const Env& env);
+  void emit_dense_leaves(const std::vector<Leaf>& leaves);
+  void emit_spmv_leaf(const Leaf& leaf);
+  void emit_position_vectors(const Env& env, const std::string& begin, const std::string& end);
+  std::string operand_vector(int operand, const Env& env, int vector);
+  std::string value_of(const Env& env);
+  void emit_flush(const std::vector<Accumulator>& accumulators);
+  void flush_dense(const Accumulator& accumulator);
+  void flush_sparse(const Accumulator& accumulator);
+  void flush_spmv(const Accumulator& accumulator);
+  std::string output_row(const Env& env);
+  std::string sum_of(const std::string& name, int count) const;
+
+  // emitter_names.cpp: coordinates, positions, rows
+  Env bind(const Env& env, const schedule::Loop& loop, const std::string& value, bool constant) const;
+  void resolve(Env& env) const;
+  std::string full_index(const Env& env, int mode) const;     ///< may run past the dimension (unrolled inner parts)
+  std::string clamped_index(const Env& env, int mode) const;  ///< always a valid coordinate
+  bool may_overrun(const Env& env, int mode) const;
+  std::string row(const Env& env, int mode);                  ///< row of a dense operand or of the output
+  std::string extent(schedule::Var var) const;
+  std::string level_extent(int level) const;
+  std::string parent_position(const Env& env, int level) const;
+  std::string var_name(schedule::Var var) const;
+  std::string fresh(const std::string& prefix);
+
+  // Names already computed in an enclosing block, by what they hold.
+  const std::string* known(const std::string& key) const;
+  void remember(const std::string& key, const std::string& name) { memo_.back()[key] = name; }
+  std::string named(const std::string& key, const std::string& type, const std::string& prefix,
+                    const std::string& expression);
+  void push() { memo_.emplace_back(); }
+  void pop() { memo_.pop_back(); }
+
+  const schedule::Loop& loop(int depth) const { return shape_.nest.loops[static_cast<size_t>(depth)]; }
+  const schedule::FormatSchedule& format() const { return shape_.point.format; }
+  const schedule::ComputeSchedule& compute() const { return shape_.point.compute; }
+  schedule::Op op() const { return shape_.point.problem.op; }
+  bool is_dense(schedule::Var var) const { return var.index >= schedule::sparse_order(op()); }
+  bool is_output(schedule::Var var) const;
+  int split(int mode) const { return format().split[static_cast<size_t>(mode)]; }
+  int num_levels() const { return static_cast<int>(format().levels.size()); }
+  /// Dense operands as (number, sparse mode that selects the row).
+  std::vector<std::pair<int, int>> operands() const;
+  std::string vec() const;  ///< the vector type's suffix: number of lanes
+
+  KernelShape shape_;
+  Writer out_;
+  std::vector<std::map<std::string, std::string>> memo_{1};
+  Tile tile_;
+  int copies_ = 1;          ///< nonzeros in flight in the code being written
+  bool in_scope_ = false;
+  std::vector<Accumulator> scope_;
+  std::string target_ = "c";  ///< accumulator prefix: "c" or, inside a factored loop, "t"
+  bool split_ = false;        ///< accumulators of `target_` are kept apart for each nonzero in flight
+  int next_name_ = 0;
+};
+
+}  // namespace waco::codegen

@@ -1,0 +1,380 @@
+// Accumulators, operand loads and the innermost multiply-adds (see emitter.hpp).
+#include <algorithm>
+
+#include "waco/base/error.hpp"
+#include "waco/codegen/emitter.hpp"
+
+namespace waco::codegen {
+
+using schedule::Loop;
+using schedule::LoopKind;
+using schedule::Op;
+using schedule::Var;
+
+std::vector<std::pair<int, int>> Emitter::operands() const {
+  switch (op()) {
+    case Op::kSpmv:
+    case Op::kSpmm:
+      return {{0, 1}};
+    case Op::kSddmm:
+      return {{0, 0}, {1, 1}};
+    case Op::kMttkrp:
+      return {{0, 1}, {1, 2}};
+  }
+  return {};
+}
+
+int Emitter::vectors_per_accumulator() const {
+  if (shape_.axis == VectorAxis::kNone) return 1;
+  if (shape_.axis != VectorAxis::kDense) return shape_.num_vectors;
+  if (!schedule::dense_index_is_reduced(op())) return tile_.num_vectors;
+  // Enough independent sums to hide the latency of a multiply-add, whatever the number of outputs in flight.
+  int outputs = copies_;
+  for (const Loop& loop : shape_.nest.loops)
+    if (loop.unrolled) outputs *= split(loop.vars[0].index);
+  int count = 1;
+  while (count * 2 <= shape_.num_vectors && count * 2 * outputs <= 8) count *= 2;
+  return count;
+}
+
+/// Every combination of the unrolled loops' values; the loop that the vector runs along stays at 0.
+std::vector<Env> Emitter::unrolled(const Env& env, bool outputs_only) const {
+  std::vector<Env> result{env};
+  const int num_loops = static_cast<int>(shape_.nest.loops.size());
+  for (int d = shape_.nest.num_runtime; d < num_loops; ++d) {
+    const Loop& l = loop(d);
+    if (!l.unrolled || (outputs_only && !is_output(l.vars[0]))) continue;
+    const bool along_vector = d == num_loops - 1 && (shape_.axis == VectorAxis::kLanes ||
+                                                     shape_.axis == VectorAxis::kBlockOutput ||
+                                                     shape_.axis == VectorAxis::kBlockReduced);
+    std::vector<Env> next;
+    for (const Env& partial : result)
+      for (int value = 0; value < (along_vector ? 1 : split(l.vars[0].index)); ++value)
+        next.push_back(bind(partial, l, std::to_string(value), true));
+    result = std::move(next);
+  }
+  return result;
+}
+
+Env Emitter::bind_copy(const Env& env, int copy) const {
+  if (env.first_copy.empty()) return env;
+  Env result = env;
+  const Loop& l = loop(shape_.nest.innermost_sparse);
+  const std::string p = copy == 0 ? env.first_copy : fmt::format("({} + {})", env.first_copy, copy);
+  for (size_t v = 0; v < l.vars.size(); ++v) {
+    const auto at = static_cast<size_t>(l.level) + v;
+    const Var var = l.vars[v];
+    result.position[at] = p;
+    result.coordinate[static_cast<size_t>(var.index)][var.inner] = fmt::format("(int64_t)crd{}[{}]", at, p);
+    result.constant[static_cast<size_t>(var.index)][var.inner] =
+        var.inner && result.coordinate[static_cast<size_t>(var.index)][0].empty();
+  }
+  resolve(result);
+  return result;
+}
+
+std::string Emitter::accumulator_of(const Env& env, int copy) const {
+  std::string name = target_;
+  for (const Loop& l : shape_.nest.loops)
+    if (l.unrolled && is_output(l.vars[0]))
+      name += "_" + env.coordinate[static_cast<size_t>(l.vars[0].index)][1];
+  if (shape_.copies_are_outputs || split_) name += fmt::format("_u{}", copy);
+  return name;
+}
+
+std::vector<Accumulator> Emitter::accumulators(const Env& env, bool split) const {
+  std::vector<Accumulator> result;
+  const int copies = split ? shape_.copies : shape_.copies_are_outputs ? copies_ : 1;
+  for (int copy = 0; copy < copies; ++copy)
+    for (const Env& each : unrolled(bind_copy(env, copy), true))
+      result.push_back({accumulator_of(each, copy), each, copy});
+  return result;
+}
+
+std::vector<Leaf> Emitter::leaves(const Env& env) const {
+  std::vector<Leaf> result;
+  for (int copy = 0; copy < copies_; ++copy)
+    for (const Env& each : unrolled(bind_copy(env, copy), false))
+      result.push_back({each, accumulator_of(each, copy)});
+  return result;
+}
+
+/// Declares accumulators as 0, or as what the output holds so far.
+void Emitter::declare(const std::vector<Accumulator>& accumulators, bool from_output) {
+  const int count = vectors_per_accumulator();
+  for (const Accumulator& acc : accumulators) {
+    std::string row;
+    if (from_output && acc.copy == 0) row = output_row(acc.env);
+    for (int v = 0; v < count; ++v) {
+      if (shape_.axis == VectorAxis::kNone) {
+        out_.line("value_t {}_{} = 0;", acc.name, v);
+      } else if (row.empty()) {
+        out_.line("vec{} {}_{} = {{}};", vec(), acc.name, v);
+      } else {
+        const bool partial = !tile_.tail.empty() && v == tile_.num_vectors - 1;
+        out_.line("vec{0} {1}_{2} = load{3}{0}({4} + {5} + {6}{7});", vec(), acc.name, v, partial ? "_part" : "", row,
+                  tile_.base, v * shape_.lanes, partial ? ", " + tile_.tail : "");
+      }
+    }
+  }
+}
+
+void Emitter::emit_scope(int depth, const Env& env) {
+  in_scope_ = true;
+  split_ = shape_.split_accumulators && shape_.factored < 0;
+  const std::vector<Accumulator> scope = accumulators(env, split_);
+  const bool dense_output = shape_.axis == VectorAxis::kDense && !schedule::output_is_sparse(op());
+  const bool from_output = dense_output && !shape_.stores && !shape_.copies_are_outputs;
+  declare(scope, from_output);
+  scope_ = scope;
+  const bool body_only = depth == shape_.nest.num_runtime;
+  if (body_only) {
+    emit_leaves(env);
+  } else {
+    emit_nest(depth, env);
+  }
+  split_ = shape_.split_accumulators && shape_.factored < 0;
+  emit_flush(scope);
+  in_scope_ = false;
+}
+
+/// A loop whose sum is multiplied once by an operand that does not change in it.
+void Emitter::emit_factored(int depth, const Env& env) {
+  target_ = "t";
+  split_ = shape_.split_accumulators;
+  const std::vector<Accumulator> sums = accumulators(env, split_);
+  out_.open("{{");
+  push();
+  declare(sums, false);
+  emit_nest(depth, env);
+  const int count = vectors_per_accumulator();
+  for (const Accumulator& sum : sums) {
+    const std::string total = "c" + sum.name.substr(1, sum.name.find("_u") - 1);
+    for (int v = 0; v < count; ++v)
+      out_.line("{}_{} += {} * {}_{};", total, v, operand_vector(shape_.factored, env, v), sum.name, v);
+  }
+  pop();
+  out_.close();
+  target_ = "c";
+  split_ = false;
+}
+
+void Emitter::emit_body(const Env& env) {
+  if (!shape_.tile_in_memory) return emit_leaves(env);
+  const std::string width = tile_.whole ? "rhs"
+                            : tile_.tail.empty() ? fmt::format("{} + {}", tile_.base, compute().dense_tile)
+                                                 : fmt::format("{} + {}", tile_.base, tile_.tail);
+  const bool reduced = schedule::dense_index_is_reduced(op());
+  int outputs = 1;
+  for (const Loop& l : shape_.nest.loops)
+    if (l.unrolled && is_output(l.vars[0])) outputs *= split(l.vars[0].index);
+  const int step = std::clamp((num_registers(shape_.binding) - 3) / (outputs * (reduced ? copies_ : 1)), 1, 4);
+  emit_dense_steps(tile_.base, width, step, [&] {
+    if (reduced) {
+      emit_leaves(env);
+    } else {
+      emit_scope(shape_.nest.num_runtime, env);
+    }
+  });
+}
+
+void Emitter::emit_leaves(const Env& env) {
+  const std::vector<Leaf> all = leaves(env);
+  if (shape_.axis == VectorAxis::kDense) return emit_dense_leaves(all);
+  for (const Leaf& leaf : all) emit_spmv_leaf(leaf);
+}
+
+std::string Emitter::value_of(const Env& env) {
+  const std::string& position = env.position[static_cast<size_t>(num_levels() - 1)];
+  WACO_ASSERT(!position.empty());
+  return named("value:" + position, "value_t", "a", fmt::format("vals[{}]", position));
+}
+
+std::string Emitter::operand_vector(int operand, const Env& env, int vector) {
+  const int mode = operands()[static_cast<size_t>(operand)].second;
+  const std::string r = row(env, mode);
+  const std::string key = fmt::format("dense{}:{}:{}", operand, r, tile_.base);
+  const std::string pointer =
+      named(key, "value_t*", "b", fmt::format("dense{} + {} * rhs + {}", operand, r, tile_.base) );
+  const bool partial = !tile_.tail.empty() && vector == tile_.num_vectors - 1;
+  return named(fmt::format("{}:{}", pointer, vector), "vec" + vec(), "x",
+               fmt::format("load{}{}({} + {}{})", partial ? "_part" : "", vec(), pointer, vector * shape_.lanes,
+                           partial ? ", " + tile_.tail : ""));
+}
+
+/// Vectors outside, nonzeros inside: a vector of a shared operand is loaded once and used by all.
+void Emitter::emit_dense_leaves(const std::vector<Leaf>& all) {
+  const int sums = vectors_per_accumulator();
+  for (int v = 0; v < tile_.num_vectors; ++v) {
+    for (const Leaf& leaf : all) {
+      switch (op()) {
+        case Op::kSpmm:
+          out_.line("{}_{} += {} * {};", leaf.accumulator, v, value_of(leaf.env), operand_vector(0, leaf.env, v));
+          break;
+        case Op::kSddmm:
+          out_.line("{}_{} += {} * {};", leaf.accumulator, v % sums, operand_vector(0, leaf.env, v),
+                    operand_vector(1, leaf.env, v));
+          break;
+        case Op::kMttkrp:
+          if (shape_.factored >= 0) {
+            out_.line("{}_{} += {} * {};", leaf.accumulator, v, value_of(leaf.env),
+                      operand_vector(1 - shape_.factored, leaf.env, v));
+          } else {
+            const std::string b = operand_vector(0, leaf.env, v), c = operand_vector(1, leaf.env, v);
+            const std::string product = named(fmt::format("{}*{}", b, c), "vec" + vec(), "bc", fmt::format("{} * {}", b, c));
+            out_.line("{}_{} += {} * {};", leaf.accumulator, v, value_of(leaf.env), product);
+          }
+          break;
+        case Op::kSpmv:
+          WACO_ASSERT(false);
+      }
+    }
+  }
+}
+
+void Emitter::emit_spmv_leaf(const Leaf& leaf) {
+  const std::string& position = leaf.env.position[static_cast<size_t>(num_levels() - 1)];
+  for (int v = 0; v < shape_.num_vectors; ++v) {
+    const std::string value = fmt::format("load{}(vals + {} + {})", vec(), position, v * shape_.lanes);
+    switch (shape_.axis) {
+      case VectorAxis::kNone:
+        out_.line("{}_0 += {} * dense0[{}];", leaf.accumulator, value_of(leaf.env), row(leaf.env, 1));
+        break;
+      case VectorAxis::kLanes:
+        out_.line("{}_{} += {} * gather{}(dense0, crd2 + {} + {});", leaf.accumulator, v, value, vec(), position,
+                  v * shape_.lanes);
+        break;
+      case VectorAxis::kBlockOutput:
+        out_.line("{}_{} += {} * dense0[{}];", leaf.accumulator, v, value, row(leaf.env, 1));
+        break;
+      case VectorAxis::kBlockReduced:
+        out_.line("{}_{} += {} * load{}(dense0 + {} + {});", leaf.accumulator, v, value, vec(), full_index(leaf.env, 1),
+                  v * shape_.lanes);
+        break;
+      default:
+        WACO_ASSERT(false);
+    }
+  }
+}
+
+/// A row of a C level, `lanes` nonzeros at a time; the last ones are computed and dropped.
+void Emitter::emit_position_vectors(const Env& env, const std::string& begin, const std::string& end) {
+  const int level = num_levels() - 1;
+  const Var var = format().levels[static_cast<size_t>(level)].var;
+  const std::string base =
+      var.inner ? fmt::format("dense0 + {} * s{}", env.coordinate[static_cast<size_t>(var.index)][0], var.index) : "dense0";
+  const std::string name = accumulator_of(env, 0);
+  const std::string p = fmt::format("p{}", level), last = fresh("end");
+  const auto product = [&](int vector) {
+    return fmt::format("load{0}(vals + {1} + {2}) * gather{0}({3}, crd{4} + {1} + {2})", vec(), p, vector * shape_.lanes,
+                       base, level);
+  };
+  out_.line("int64_t {} = {};", p, begin);
+  out_.line("const int64_t {} = {};", last, end);
+  for (int vectors = shape_.num_vectors; vectors > 0; vectors = vectors > 1 ? 1 : 0) {
+    out_.open("for (; {0} + {1} <= {2}; {0} += {1}) {{", p, vectors * shape_.lanes, last);
+    for (int v = 0; v < vectors; ++v) out_.line("{}_{} += {};", name, v, product(v));
+    out_.close();
+  }
+  out_.line("if ({0} < {1}) {2}_0 += first{3}({4}, {1} - {0});", p, last, name, vec(), product(0));
+}
+
+std::string Emitter::sum_of(const std::string& name, int count) const {
+  if (shape_.axis == VectorAxis::kNone) return name + "_0";
+  std::string sum = name + "_0";
+  for (int v = 1; v < count; ++v) sum += fmt::format(" + {}_{}", name, v);
+  return fmt::format("sum{}({})", vec(), sum);
+}
+
+/// Pointer to the output row of an accumulator (its element, for spmv).
+std::string Emitter::output_row(const Env& env) {
+  const std::string r = row(env, 0);
+  const std::string shifted = shape_.carries ? fmt::format("({} - row_shift)", r) : r;
+  return named("out:" + shifted, "auto", "o", fmt::format("out + {} * rhs", shifted));
+}
+
+void Emitter::emit_flush(const std::vector<Accumulator>& all) {
+  const int count = vectors_per_accumulator();
+  if (split_) {
+    for (const Accumulator& acc : all)
+      if (acc.copy > 0)
+        for (int v = 0; v < count; ++v)
+          out_.line("{}_{} += {}_{};", acc.name.substr(0, acc.name.find("_u")) + "_u0", v, acc.name, v);
+  }
+  for (const Accumulator& acc : all) {
+    if (split_ && acc.copy > 0) continue;
+    if (op() == Op::kSpmv) {
+      flush_spmv(acc);
+    } else if (op() == Op::kSddmm) {
+      flush_sparse(acc);
+    } else {
+      flush_dense(acc);
+    }
+  }
+}
+
+void Emitter::flush_dense(const Accumulator& acc) {
+  const bool guard = may_overrun(acc.env, 0);
+  const bool add = !shape_.stores && shape_.copies_are_outputs;  // otherwise loaded when declared
+  if (guard) out_.open("if ({} < d0) {{", full_index(acc.env, 0));
+  push();
+  const std::string o = output_row(acc.env);
+  for (int v = 0; v < tile_.num_vectors; ++v) {
+    const std::string at = fmt::format("{} + {} + {}", o, tile_.base, v * shape_.lanes);
+    const bool partial = !tile_.tail.empty() && v == tile_.num_vectors - 1;
+    const std::string count = partial ? ", " + tile_.tail : "";
+    const char* part = partial ? "_part" : "";
+    std::string value = fmt::format("{}_{}", acc.name, v);
+    if (add) value = fmt::format("load{}{}({}{}) + {}", part, vec(), at, count, value);
+    out_.line("store{}{}({}, {}{});", part, vec(), at, value, count);
+  }
+  pop();
+  if (guard) out_.close();
+}
+
+void Emitter::flush_sparse(const Accumulator& acc) {
+  const std::string& position = acc.env.position[static_cast<size_t>(num_levels() - 1)];
+  out_.line("out[{}] {} {} * {};", position, shape_.stores ? "=" : "+=", value_of(acc.env),
+            sum_of(acc.name, vectors_per_accumulator()));
+}
+
+void Emitter::flush_spmv(const Accumulator& acc) {
+  const char* assign = shape_.stores ? "=" : "+=";
+  const bool vector_output = shape_.axis == VectorAxis::kLanes || shape_.axis == VectorAxis::kBlockOutput;
+  if (!vector_output) {
+    const bool guard = may_overrun(acc.env, 0);
+    push();
+    if (guard) out_.open("if ({} < d0) {{", full_index(acc.env, 0));
+    out_.line("*{} {} {};", output_row(acc.env), assign, sum_of(acc.name, vectors_per_accumulator()));
+    if (guard) out_.close();
+    pop();
+    return;
+  }
+  const std::string first = full_index(acc.env, 0);
+  const bool sorted = format().sort_window > 1;
+  for (int v = 0; v < shape_.num_vectors; ++v) {
+    const int in_block = std::min(shape_.lanes, split(0) - v * shape_.lanes);
+    const std::string base = fmt::format("{} + {}", first, v * shape_.lanes);
+    const std::string count =
+        shape_.binding.exact[0] ? std::to_string(in_block) : fmt::format("waco_min({}, d0 - ({}))", in_block, base);
+    if (sorted) {
+      out_.line("for (int64_t lane = 0; lane < {}; ++lane) out[row_of[{} + lane]] {} {}_{}[lane];", count, base, assign,
+                acc.name, v);
+      continue;
+    }
+    const std::string at = fmt::format("out + ({}{})", base, shape_.carries ? " - row_shift" : "");
+    const std::string whole = fmt::format("store{0}({1}, {2}{3}_{4});", vec(), at,
+                                          shape_.stores ? "" : fmt::format("load{}({}) + ", vec(), at), acc.name, v);
+    const std::string some =
+        fmt::format("for (int64_t lane = 0; lane < {}; ++lane) ({})[lane] {} {}_{}[lane];", count, at, assign, acc.name, v);
+    if (in_block < shape_.lanes) {
+      out_.line("{}", some);
+    } else if (shape_.binding.exact[0]) {
+      out_.line("{}", whole);
+    } else {
+      out_.line("if ({} + {} <= d0) {} else {}", base, in_block, whole, some);
+    }
+  }
+}
+
+}  // namespace waco::codegen

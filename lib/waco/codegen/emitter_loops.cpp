@@ -1,0 +1,411 @@
+// The run-time loops: concordant walks, discordant extents with their look-ups, work sharing (see emitter.hpp).
+#include <algorithm>
+
+#include "waco/base/error.hpp"
+#include "waco/codegen/emitter.hpp"
+
+namespace waco::codegen {
+
+using schedule::LevelKind;
+using schedule::Loop;
+using schedule::LoopKind;
+using schedule::Policy;
+using schedule::Var;
+
+void Emitter::emit_nest(int depth, const Env& env) {
+  if (shape_.zeroing == Zeroing::kRows && depth == shape_.zero_depth && !in_scope_) emit_zero_rows(env);
+  hoist_operands(depth, env);
+  if (depth == shape_.scope_depth && !in_scope_ && !(shape_.tile_in_memory && depth == shape_.nest.num_runtime)) {
+    emit_scope(depth, env);
+  } else if (depth == shape_.nest.innermost_sparse && shape_.factored >= 0 && target_ == "c") {
+    emit_factored(depth, env);
+  } else if (depth == shape_.nest.num_runtime) {
+    emit_body(env);
+  } else {
+    emit_loop(depth, env);
+  }
+}
+
+void Emitter::emit_loop(int depth, Env env) {
+  const Loop& l = loop(depth);
+  switch (l.kind) {
+    case LoopKind::kDenseOuter:
+      return emit_dense_outer_loop(depth, env);
+    case LoopKind::kCompressed:
+      return emit_compressed_loop(depth, std::move(env));
+    case LoopKind::kSlots:
+      return emit_slot_loop(depth, std::move(env));
+    case LoopKind::kUncompressed:
+    case LoopKind::kLanes:
+    case LoopKind::kExtent: {
+      const Var var = l.vars[0];
+      const auto& outer = env.coordinate[static_cast<size_t>(var.index)][0];
+      std::string end = extent(var);
+      // An inner part whose outer part is known stops at the dimension; otherwise what runs over is clamped later.
+      const bool bounded = var.inner && !shape_.binding.exact[static_cast<size_t>(var.index)] && !outer.empty();
+      if (bounded) end = fmt::format("waco_min({}, d{} - {} * s{})", end, var.index, outer, var.index);
+      const std::string name = var_name(var);
+      env.coordinate[static_cast<size_t>(var.index)][var.inner] = name;
+      env.constant[static_cast<size_t>(var.index)][var.inner] = var.inner && outer.empty();
+      return emit_counted_loop(depth, std::move(env), name, end);
+    }
+    case LoopKind::kDenseTile:
+      break;
+  }
+  WACO_ASSERT(false);
+}
+
+void Emitter::emit_counted_loop(int depth, Env env, const std::string& name, const std::string& end) {
+  emit_range_loop(depth, name, "0", end, [&] {
+    Env inner = env;
+    resolve(inner);
+    // A position that is needed further in gets a name once.
+    const int level = loop(depth).level;
+    if (level > 0 && loop(depth).kind == LoopKind::kUncompressed) {
+      auto& position = inner.position[static_cast<size_t>(level)];
+      position = named("pos:" + position, "int64_t", "p", position);
+    }
+    emit_after_binding(depth, inner);
+  });
+}
+
+/// One loop over [begin, end), shared between threads when it is the parallel one.
+void Emitter::emit_range_loop(int depth, const std::string& name, const std::string& begin, const std::string& end,
+                              const Body& body) {
+  const bool parallel = loop(depth).parallel && compute().threads > 1;
+  if (parallel && compute().policy == Policy::kBalanced) return emit_balanced_loop(name, body);
+  if (parallel) {
+    bool reduction_outside = false;
+    for (int d = 0; d < depth; ++d)
+      for (Var var : loop(d).vars) reduction_outside = reduction_outside || !is_output(var);
+    const char* nowait = reduction_outside ? "" : " nowait";
+    out_.line("const int64_t {0}_begin = {1}, {0}_end = {2};", name, begin, end);
+    if (compute().policy == Policy::kDynamic) {
+      out_.margin(fmt::format("#pragma omp for schedule(dynamic, chunk){}", nowait));
+    } else {
+      out_.margin(fmt::format("#pragma omp for schedule(static){}", nowait));
+    }
+    out_.open("for (int64_t {0} = {0}_begin; {0} < {0}_end; ++{0}) {{", name);
+  } else {
+    const std::string last = fresh("end");
+    out_.open("for (int64_t {0} = {1}, {2} = {3}; {0} < {2}; ++{0}) {{", name, begin, last, end);
+  }
+  push();
+  body();
+  pop();
+  out_.close();
+}
+
+/// Contiguous ranges of level 0, one for each thread that was asked for (any number of threads may serve them).
+void Emitter::emit_balanced_loop(const std::string& name, const Body& body) {
+  out_.open("for (int range = thread; range < ranges; range += threads) {{");
+  push();
+  out_.line("const int64_t* bounds = call->partition + 2 * range;");
+  if (!shape_.cuts_rows) {
+    out_.open("for (int64_t {0} = bounds[0], {0}_end = bounds[2]; {0} < {0}_end; ++{0}) {{", name);
+  } else {
+    out_.line("const int64_t first = bounds[0], cut_begin = bounds[1], cut_end = bounds[3];");
+    if (shape_.carries)
+      out_.line("__builtin_memset(scratch + range * carry_size, 0, (uint64_t)carry_size * sizeof(value_t));");
+    out_.line("const int64_t last = bounds[2] + (bounds[2] < n0 && cut_end > (int64_t)pos1[bounds[2]]);");
+    out_.open("for (int64_t {0} = first; {0} < last; ++{0}) {{", name);
+  }
+  push();
+  if (shape_.carries) {
+    out_.line("const bool carried = {} == first && cut_begin > (int64_t)pos1[first];", name);
+    out_.line("value_t* const out = carried ? scratch + range * carry_size : out_all;");
+    out_.line("const int64_t row_shift = carried ? first * carry_rows : 0;");
+  }
+  body();
+  pop();
+  out_.close();
+  pop();
+  out_.close();
+}
+
+void Emitter::emit_compressed_loop(int depth, Env env) {
+  const Loop& l = loop(depth);
+  const int level = l.level;
+  const std::string parent = parent_position(env, level);
+  const std::string p = fmt::format("p{}", level);
+  std::string begin = fmt::format("(int64_t)pos{}[{}]", level, parent);
+  std::string end = fmt::format("(int64_t)pos{}[{} + 1]", level, parent);
+  if (level == 1 && shape_.cuts_rows) {
+    begin = fmt::format("waco_max({}, cut_begin)", begin);
+    end = fmt::format("waco_min({}, cut_end)", end);
+  }
+  if (depth == shape_.nest.innermost_sparse && shape_.axis == VectorAxis::kPositions)
+    return emit_position_vectors(env, begin, end);
+
+  const bool innermost = depth == shape_.nest.innermost_sparse;
+  const auto body = [&] {
+    if (innermost) emit_prefetch(depth, env, p);
+    Env inner = env;
+    if (innermost && copies_ > 1) {
+      inner.first_copy = p;  // coordinates and positions differ from copy to copy: bound by `bind_copy`
+    } else {
+      for (size_t v = 0; v < l.vars.size(); ++v) {
+        const auto at = static_cast<size_t>(level) + v;
+        const Var var = l.vars[v];
+        out_.line("const int64_t {} = (int64_t)crd{}[{}];", var_name(var), at, p);
+        inner.position[at] = p;
+        inner.coordinate[static_cast<size_t>(var.index)][var.inner] = var_name(var);
+        inner.constant[static_cast<size_t>(var.index)][var.inner] =
+            var.inner && inner.coordinate[static_cast<size_t>(var.index)][0].empty();
+      }
+    }
+    emit_after_binding(depth, inner);
+  };
+  if (!innermost || shape_.copies == 1) return emit_range_loop(depth, p, begin, end, body);
+
+  const std::string last = fresh("end");
+  out_.line("int64_t {} = {};", p, begin);
+  out_.line("const int64_t {} = {};", last, end);
+  copies_ = shape_.copies;
+  out_.open("for (; {0} + {1} <= {2}; {0} += {1}) {{", p, shape_.copies, last);
+  push();
+  body();
+  pop();
+  out_.close();
+  copies_ = 1;
+  out_.open("for (; {0} < {1}; ++{0}) {{", p, last);
+  push();
+  body();
+  pop();
+  out_.close();
+}
+
+void Emitter::emit_slot_loop(int depth, Env env) {
+  const int level = loop(depth).level;
+  const std::string slice = env.position[0];
+  const bool fixed = format().levels[static_cast<size_t>(level)].kind == LevelKind::kEll;
+  const std::string begin = fixed ? fmt::format("{} * width", slice) : fmt::format("(int64_t)pos{}[{}]", level, slice);
+  const std::string end = fixed ? fmt::format("({} + 1) * width", slice)
+                                : fmt::format("(int64_t)pos{}[{} + 1]", level, slice);
+  emit_range_loop(depth, "slot", begin, end, [&] {
+    if (depth == shape_.nest.innermost_sparse) emit_prefetch(depth, env, "slot");
+    Env inner = env;
+    inner.slot = "slot";
+    resolve(inner);
+    if (!inner.position[static_cast<size_t>(level)].empty()) {
+      for (size_t v = 0; v < loop(depth).vars.size(); ++v) {
+        const Var var = loop(depth).vars[v];
+        auto& coordinate = inner.coordinate[static_cast<size_t>(var.index)][var.inner];
+        out_.line("const int64_t {} = {};", var_name(var), coordinate);
+        coordinate = var_name(var);
+      }
+    }
+    emit_after_binding(depth, inner);
+  });
+}
+
+void Emitter::emit_dense_outer_loop(int depth, const Env& env) {
+  const int tile = compute().dense_tile;
+  const Tile saved = tile_;
+  emit_range_loop(depth, "tile", "0", fmt::format("(rhs + {}) / {}", tile - 1, tile), [&] {
+    out_.line("const int64_t tile_begin = tile * {};", tile);
+    const bool exact = shape_.point.problem.rhs % tile == 0;
+    if (exact) {
+      tile_ = {shape_.num_vectors, "tile_begin", "", false};
+      emit_after_binding(depth, env);
+      return;
+    }
+    out_.open("if (tile_begin + {} <= rhs) {{", tile);
+    push();
+    tile_ = {shape_.num_vectors, "tile_begin", "", false};
+    emit_after_binding(depth, env);
+    pop();
+    out_.close();
+    out_.open("else {{");
+    push();
+    out_.open("for (int64_t j_rest = tile_begin; j_rest < rhs; j_rest += {}) {{", shape_.lanes);
+    push();
+    out_.line("const int64_t tail = waco_min({}, rhs - j_rest);", shape_.lanes);
+    tile_ = {1, "j_rest", "tail", false};
+    emit_after_binding(depth, env);
+    pop();
+    out_.close();
+    pop();
+    out_.close();
+  });
+  tile_ = saved;
+}
+
+/// Walks [begin, end) of the dense index in steps of `num_vectors` vectors, then single ones, then a partial one.
+void Emitter::emit_dense_steps(const std::string& begin, const std::string& end, int num_vectors, const Body& body) {
+  const Tile saved = tile_;
+  const std::string at = fresh("at");
+  out_.open("{{");
+  push();
+  out_.line("int64_t {} = {};", at, begin);
+  const auto step = [&](int vectors) {
+    const int width = vectors * shape_.lanes;
+    out_.open("for (; {0} + {1} <= {2}; {0} += {1}) {{", at, width, end);
+    push();
+    tile_ = {vectors, at, "", false};
+    body();
+    pop();
+    out_.close();
+  };
+  if (num_vectors > 1) step(num_vectors);
+  step(1);
+  out_.open("if ({} < {}) {{", at, end);
+  push();
+  out_.line("const int64_t {}_tail = {} - {};", at, end, at);
+  tile_ = {1, at, at + "_tail", false};
+  body();
+  pop();
+  out_.close();
+  pop();
+  out_.close();
+  tile_ = saved;
+}
+
+/// After a loop has bound its variables: look up what has become locatable, then go one loop further in.
+void Emitter::emit_after_binding(int depth, Env env) {
+  int blocks = 0;
+  for (const int group : loop(depth).located) blocks += emit_locate(group, env);
+  emit_nest(depth + 1, env);
+  for (int b = 0; b < blocks; ++b) {
+    pop();
+    out_.close();
+  }
+}
+
+/// Finds the position of a level (or tuple) whose coordinates are all known. Returns how many blocks it opened.
+int Emitter::emit_locate(int group, Env& env) {
+  const auto first = static_cast<size_t>(group);
+  const LevelKind kind = format().levels[first].kind;
+  if (kind == LevelKind::kUncompressed) {
+    resolve(env);
+    if (env.position[first].find(' ') != std::string::npos)
+      env.position[first] = named("pos:" + env.position[first], "int64_t", "p", env.position[first]);
+    return 0;
+  }
+  std::vector<std::string> equal, arrays, wanted;
+  for (size_t l = first; l < format().levels.size() && shape_.groups[l] == group; ++l) {
+    const Var var = format().levels[l].var;
+    wanted.push_back(env.coordinate[static_cast<size_t>(var.index)][var.inner]);
+    arrays.push_back(fmt::format("crd{}", l));
+  }
+  const auto matches = [&](const std::string& at) {
+    std::string text;
+    for (size_t a = 0; a < arrays.size(); ++a)
+      text += fmt::format("{}(int64_t){}[{}] == {}", a ? " && " : "", arrays[a], at, wanted[a]);
+    return text;
+  };
+  const std::string p = fresh("p");
+  if (kind == LevelKind::kCompressed) {
+    const std::string parent = parent_position(env, group), end = p + "_end", high = p + "_high", mid = p + "_mid";
+    out_.line("int64_t {} = (int64_t)pos{}[{}];", p, group, parent);
+    out_.line("const int64_t {} = (int64_t)pos{}[{} + 1];", end, group, parent);
+    out_.open("for (int64_t {0} = {1}; {2} < {0};) {{", high, end, p);
+    out_.line("const int64_t {} = ({} + {}) / 2;", mid, p, high);
+    std::string less;
+    for (size_t a = arrays.size(); a-- > 0;) {
+      const std::string here = fmt::format("(int64_t){}[{}]", arrays[a], mid);
+      less = less.empty() ? fmt::format("{} < {}", here, wanted[a])
+                          : fmt::format("{0} < {1} || ({0} == {1} && ({2}))", here, wanted[a], less);
+    }
+    out_.line("if ({}) {} = {} + 1; else {} = {};", less, p, mid, high, mid);
+    out_.close();
+    out_.open("if ({} < {} && {}) {{", p, end, matches(p));
+  } else {
+    const std::string lane = env.coordinate[static_cast<size_t>(format().levels[1].var.index)][1];
+    const bool fixed = kind == LevelKind::kEll;
+    const std::string slice = env.position[0], lanes = level_extent(1);
+    out_.line("int64_t {0} = ({1}) * {2} + {3};", p,
+              fixed ? fmt::format("{} * width", slice) : fmt::format("(int64_t)pos{}[{}]", group, slice), lanes, lane);
+    out_.line("const int64_t {0}_end = ({1}) * {2};", p,
+              fixed ? fmt::format("({} + 1) * width", slice) : fmt::format("(int64_t)pos{}[{} + 1]", group, slice), lanes);
+    out_.line("while ({0} < {0}_end && !({1})) {0} += {2};", p, matches(p), lanes);
+    out_.open("if ({0} < {0}_end) {{", p);
+  }
+  push();
+  for (size_t l = first; l < format().levels.size() && shape_.groups[l] == group; ++l) env.position[l] = p;
+  return 1;
+}
+
+/// Asks for the dense rows of the nonzeros `call->prefetch` further on.
+void Emitter::emit_prefetch(int depth, const Env& env, const std::string& at) {
+  if (compute().prefetch == 0) return;
+  const int level = loop(depth).level;
+  const bool slots = loop(depth).kind == LoopKind::kSlots;
+  const std::string lane = slots ? env.coordinate[static_cast<size_t>(format().levels[1].var.index)][1] : "";
+  const bool all_lanes = slots && lane.empty();
+  const int64_t row_bytes = shape_.point.problem.rhs * schedule::value_bytes(shape_.point.problem.type);
+  const int64_t tile_bytes = tile_.whole || loop_remains(depth, LoopKind::kDenseOuter)
+                                 ? row_bytes
+                                 : int64_t{tile_.num_vectors} * shape_.lanes * schedule::value_bytes(shape_.point.problem.type);
+  const int64_t lines = std::clamp<int64_t>((tile_bytes + 63) / 64, 1, 16);
+  for (const auto& [operand, mode] : operands()) {
+    for (size_t v = 0; v < loop(depth).vars.size(); ++v) {
+      const Var var = loop(depth).vars[v];
+      if (var.index != mode) continue;
+      const auto l = static_cast<size_t>(level) + v;
+      const std::string& outer = env.coordinate[static_cast<size_t>(mode)][0];
+      if (var.inner && outer.empty()) continue;
+      if (all_lanes) out_.open("for (int64_t lane = 0; lane < {}; ++lane) {{", level_extent(1));
+      for (int copy = 0; copy < copies_; ++copy) {
+        const std::string position = slots ? fmt::format("({} + ahead) * {} + {}", at, level_extent(1), all_lanes ? "lane" : lane)
+                                           : fmt::format("{} + ahead + {}", at, copy);
+        std::string target = fmt::format("(int64_t)crd{}[{}]", l, position);
+        if (split(mode) > 1)
+          target = var.inner ? fmt::format("({} * s{} + {})", outer, mode, target) : fmt::format("({} * s{})", target, mode);
+        const std::string row = fresh("ahead");
+        out_.line("const value_t* {} = dense{} + {} * rhs + {};", row, operand, target,
+                  loop_remains(depth, LoopKind::kDenseOuter) ? "0" : tile_.base);
+        for (int64_t line = 0; line < lines; ++line)
+          out_.line("__builtin_prefetch((const char*){} + {});", row, 64 * line);
+      }
+      if (all_lanes) out_.close();
+    }
+  }
+}
+
+bool Emitter::loop_remains(int depth, LoopKind kind) const {
+  for (int d = depth + 1; d < shape_.nest.num_runtime; ++d)
+    if (loop(d).kind == kind) return true;
+  return false;
+}
+
+/// Zeroes the rows of the output that the loops so far have fixed, in the columns of the current tile.
+void Emitter::emit_zero_rows(const Env& env) {
+  const auto& parts = env.coordinate[0];
+  const std::string s = split(0) > 1 ? fmt::format("s0") : "1";
+  const bool whole = split(0) > 1 && parts[1].empty();
+  const std::string begin = split(0) == 1 ? parts[0] : whole ? fmt::format("{} * s0", parts[0]) : full_index(env, 0);
+  const std::string count = whole ? fmt::format("waco_min(s0, d0 - {} * s0)", parts[0]) : "1";
+  const std::string shift = shape_.carries ? " - row_shift" : "";
+  if (tile_.whole) {
+    out_.line("__builtin_memset(out + ({}{}) * rhs, 0, (uint64_t)({} * rhs) * sizeof(value_t));", begin, shift, count);
+    return;
+  }
+  const std::string width = tile_.tail.empty() ? std::to_string(tile_.num_vectors * shape_.lanes) : tile_.tail;
+  out_.open("for (int64_t row = {0}, row_end = {0} + {1}; row < row_end; ++row) {{", begin, count);
+  out_.line("__builtin_memset(out + (row{}) * rhs + {}, 0, (uint64_t){} * sizeof(value_t));", shift, tile_.base, width);
+  out_.close();
+}
+
+/// Loads dense rows that do not change in the loops further in, as long as registers are left for them.
+void Emitter::hoist_operands(int depth, const Env& env) {
+  if (depth == 0 || depth >= shape_.nest.num_runtime || !schedule::has_dense_index(op()) || shape_.tile_in_memory) return;
+  if (loop_remains(depth - 1, LoopKind::kDenseOuter)) return;
+  const int room = num_registers(shape_.binding) / 2;
+  const auto hoist = [&](int operand, int mode) {
+    const auto& parts = env.coordinate[static_cast<size_t>(mode)];
+    if (parts[0].empty() || (split(mode) > 1 && parts[1].empty())) return false;
+    if (tile_.num_vectors > room) return false;
+    for (int v = 0; v < tile_.num_vectors; ++v) operand_vector(operand, env, v);
+    return true;
+  };
+  if (op() == schedule::Op::kSddmm) {
+    hoist(0, 0) || hoist(1, 1);
+  } else if (op() == schedule::Op::kMttkrp) {
+    if (shape_.factored >= 0) return;  // applied once for each sum
+    hoist(0, 1);
+    hoist(1, 2);
+  }
+}
+
+}  // namespace waco::codegen

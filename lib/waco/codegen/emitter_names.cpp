@@ -1,0 +1,123 @@
+// Names and expressions: coordinates, level positions and rows of dense operands (see emitter.hpp).
+#include "waco/base/error.hpp"
+#include "waco/codegen/emitter.hpp"
+
+namespace waco::codegen {
+
+using schedule::LevelKind;
+using schedule::Loop;
+using schedule::LoopKind;
+using schedule::Var;
+
+bool Emitter::is_output(Var var) const {
+  if (is_dense(var)) return !schedule::dense_index_is_reduced(op());
+  return schedule::mode_is_output(op(), var.index);
+}
+
+std::string Emitter::vec() const { return std::to_string(shape_.lanes); }
+
+std::string Emitter::fresh(const std::string& prefix) { return prefix + "_" + std::to_string(next_name_++); }
+
+std::string Emitter::var_name(Var var) const {
+  const char letter = schedule::index_name(op(), var.index);
+  if (!is_dense(var) && split(var.index) == 1) return std::string(1, letter);
+  return fmt::format("{}{}", letter, var.inner ? 0 : 1);
+}
+
+std::string Emitter::extent(Var var) const {
+  for (int l = 0; l < num_levels(); ++l)
+    if (format().levels[static_cast<size_t>(l)].var == var) return level_extent(l);
+  WACO_ASSERT(false);
+}
+
+std::string Emitter::level_extent(int level) const {
+  const Var var = format().levels[static_cast<size_t>(level)].var;
+  for (const Loop& loop : shape_.nest.loops)
+    if (loop.unrolled && loop.vars[0] == var) return std::to_string(split(var.index));
+  return fmt::format("n{}", level);
+}
+
+std::string Emitter::parent_position(const Env& env, int level) const {
+  return level == 0 ? "0" : env.position[static_cast<size_t>(level - 1)];
+}
+
+const std::string* Emitter::known(const std::string& key) const {
+  for (auto scope = memo_.rbegin(); scope != memo_.rend(); ++scope) {
+    const auto found = scope->find(key);
+    if (found != scope->end()) return &found->second;
+  }
+  return nullptr;
+}
+
+std::string Emitter::named(const std::string& key, const std::string& type, const std::string& prefix,
+                           const std::string& expression) {
+  if (const std::string* name = known(key)) return *name;
+  const std::string name = fresh(prefix);
+  out_.line("const {} {} = {};", type, name, expression);
+  remember(key, name);
+  return name;
+}
+
+Env Emitter::bind(const Env& env, const Loop& loop, const std::string& value, bool constant) const {
+  Env result = env;
+  const Var var = loop.vars[0];
+  result.coordinate[static_cast<size_t>(var.index)][var.inner] = value;
+  result.constant[static_cast<size_t>(var.index)][var.inner] = constant;
+  resolve(result);
+  return result;
+}
+
+/// Fills in the positions of U levels, and of an E or L level whose lane has become known, as far as they follow.
+void Emitter::resolve(Env& env) const {
+  for (int l = 0; l < num_levels(); ++l) {
+    const auto at = static_cast<size_t>(l);
+    if (!env.position[at].empty()) continue;
+    if (l > 0 && env.position[at - 1].empty()) return;
+    const auto& level = format().levels[at];
+    const std::string& coordinate = env.coordinate[static_cast<size_t>(level.var.index)][level.var.inner];
+    if (level.kind == LevelKind::kUncompressed && !coordinate.empty()) {
+      env.position[at] = l == 0 ? coordinate
+                                : fmt::format("({} * {} + {})", env.position[at - 1], level_extent(l), coordinate);
+    } else if ((level.kind == LevelKind::kEll || level.kind == LevelKind::kSliced) && !env.slot.empty()) {
+      const std::string& lane = env.coordinate[static_cast<size_t>(format().levels[1].var.index)][1];
+      if (lane.empty()) return;
+      for (size_t g = at; g < format().levels.size() && shape_.groups[g] == l; ++g) {
+        const Var var = format().levels[g].var;
+        env.position[g] = fmt::format("({} * {} + {})", env.slot, level_extent(1), lane);
+        env.coordinate[static_cast<size_t>(var.index)][var.inner] =
+            fmt::format("(int64_t)crd{}[{}]", g, env.position[g]);
+      }
+    } else {
+      return;
+    }
+  }
+}
+
+std::string Emitter::full_index(const Env& env, int mode) const {
+  const auto& parts = env.coordinate[static_cast<size_t>(mode)];
+  if (split(mode) == 1) return parts[0];
+  return fmt::format("({} * {} + {})", parts[0], split(mode) <= schedule::kMaxUnrolledSplit && env.constant[static_cast<size_t>(mode)][1]
+                                                     ? std::to_string(split(mode))
+                                                     : fmt::format("s{}", mode),
+                     parts[1]);
+}
+
+bool Emitter::may_overrun(const Env& env, int mode) const {
+  return split(mode) > 1 && !shape_.binding.exact[static_cast<size_t>(mode)] &&
+         env.constant[static_cast<size_t>(mode)][1];
+}
+
+std::string Emitter::clamped_index(const Env& env, int mode) const {
+  const std::string index = full_index(env, mode);
+  return may_overrun(env, mode) ? fmt::format("waco_min({}, d{} - 1)", index, mode) : index;
+}
+
+std::string Emitter::row(const Env& env, int mode) {
+  const std::string index = clamped_index(env, mode);
+  if (mode == 0 && format().sort_window > 1)
+    return named("row:" + index, "int64_t", "r", fmt::format("row_of[{}]", index));
+  if (split(mode) == 1 && index.find('[') == std::string::npos) return index;
+  return named("row" + std::to_string(mode) + ":" + index, "int64_t", "r", index);
+}
+
+}  // namespace waco::codegen

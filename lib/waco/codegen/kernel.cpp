@@ -1,0 +1,66 @@
+// What a kernel's source depends on, and the source itself.
+#include "waco/codegen/kernel.hpp"
+
+#include "waco/codegen/emitter.hpp"
+#include "waco/codegen/kernel_shape.hpp"
+
+namespace waco::codegen {
+
+using schedule::LevelKind;
+using schedule::LoopKind;
+
+namespace {
+
+int crd_bytes(int64_t extent) {
+  if (extent <= int64_t{1} << 8) return 1;
+  if (extent <= int64_t{1} << 16) return 2;
+  return extent <= int64_t{1} << 31 ? 4 : 8;
+}
+
+}  // namespace
+
+Binding bind(const schedule::SuperSchedule& point, const std::array<int64_t, 3>& dims, int64_t num_positions_bound,
+             int vector_bytes) {
+  Binding binding;
+  binding.vector_bytes = vector_bytes;
+  binding.pos_bytes = num_positions_bound <= INT32_MAX ? 4 : 8;
+  const auto& format = point.format;
+  for (size_t l = 0; l < format.levels.size(); ++l)
+    if (format.levels[l].kind != LevelKind::kUncompressed)
+      binding.crd_bytes[l] = crd_bytes(schedule::extent(format, format.levels[l].var, dims.data()));
+  for (size_t m = 0; m < 3; ++m) binding.exact[m] = format.split[m] <= 1 || dims[m] % format.split[m] == 0;
+  return binding;
+}
+
+std::string kernel_source(const schedule::SuperSchedule& point, const Binding& binding) {
+  return Emitter(shape_kernel(point, binding)).source();
+}
+
+int64_t scratch_bytes(const schedule::SuperSchedule& point, const std::array<int64_t, 3>& dims, int64_t num_stored) {
+  const KernelShape shape = shape_kernel(point, Binding{});
+  const int64_t bytes = schedule::value_bytes(point.problem.type), threads = point.compute.threads;
+  if (shape.private_outputs) {
+    const int64_t size = schedule::output_is_sparse(point.problem.op) ? num_stored : dims[0] * point.problem.rhs;
+    return (threads - 1) * size * bytes;
+  }
+  return shape.carries ? threads * point.format.split[0] * point.problem.rhs * bytes : 0;
+}
+
+bool needs_partition(const schedule::SuperSchedule& point) {
+  return point.compute.parallel >= 0 && point.compute.threads > 1 &&
+         point.compute.policy == schedule::Policy::kBalanced;
+}
+
+bool partition_may_cut_rows(const schedule::SuperSchedule& point) {
+  const auto& levels = point.format.levels;
+  if (!needs_partition(point) || levels.size() < 2 || levels[0].kind != LevelKind::kUncompressed ||
+      levels[1].kind != LevelKind::kCompressed)
+    return false;
+  // The outer part of a split output row, or the whole row, must be what level 0 holds, and level 1 must be walked.
+  const schedule::LoopNest nest = schedule::analyze(point);
+  for (const auto& loop : nest.loops)
+    if (loop.kind == LoopKind::kCompressed && loop.level == 1) return true;
+  return false;
+}
+
+}  // namespace waco::codegen

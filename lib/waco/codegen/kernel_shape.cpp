@@ -1,0 +1,263 @@
+// Chooses vectors, accumulators, zeroing and thread outputs of a kernel (see kernel_shape.hpp).
+#include "waco/codegen/kernel_shape.hpp"
+
+#include <algorithm>
+
+#include "waco/base/error.hpp"
+
+namespace waco::codegen {
+
+using schedule::LevelKind;
+using schedule::Loop;
+using schedule::LoopKind;
+using schedule::Op;
+using schedule::Var;
+
+namespace {
+
+bool is_dense(Op op, Var var) { return var.index >= schedule::sparse_order(op); }
+
+bool is_output(Op op, Var var) {
+  if (is_dense(op, var)) return !schedule::dense_index_is_reduced(op);
+  return schedule::mode_is_output(op, var.index);
+}
+
+bool binds_output(Op op, const Loop& loop) {
+  return std::any_of(loop.vars.begin(), loop.vars.end(), [&](Var v) { return is_output(op, v); });
+}
+
+bool binds_reduction(Op op, const Loop& loop) {
+  return std::any_of(loop.vars.begin(), loop.vars.end(), [&](Var v) { return !is_output(op, v); });
+}
+
+/// Whether a level located after this loop can be absent, so that the rest of the nest is conditional.
+bool may_skip(const KernelShape& shape, const Loop& loop) {
+  return std::any_of(loop.located.begin(), loop.located.end(), [&](int level) {
+    return shape.point.format.levels[static_cast<size_t>(level)].kind != LevelKind::kUncompressed;
+  });
+}
+
+int largest_power_of_two_divisor(int value, int limit) {
+  int result = 1;
+  while (result * 2 <= limit && value % (result * 2) == 0) result *= 2;
+  return result;
+}
+
+int next_power_of_two(int value) {
+  int result = 1;
+  while (result < value) result *= 2;
+  return result;
+}
+
+/// Unrolled loops must be straight-line code: from the last conditional one outwards they become ordinary loops.
+void keep_conditional_loops_at_run_time(KernelShape& shape) {
+  auto& nest = shape.nest;
+  for (int d = static_cast<int>(nest.loops.size()) - 1; d >= nest.num_runtime; --d) {
+    if (!nest.loops[static_cast<size_t>(d)].unrolled || !may_skip(shape, nest.loops[static_cast<size_t>(d)])) continue;
+    for (int e = nest.num_runtime; e <= d; ++e) nest.loops[static_cast<size_t>(e)].unrolled = false;
+    nest.num_runtime = d + 1;
+    break;
+  }
+  nest.innermost_sparse = -1;
+  for (int d = 0; d < nest.num_runtime; ++d)
+    if (!is_dense(shape.point.problem.op, nest.loops[static_cast<size_t>(d)].vars[0])) nest.innermost_sparse = d;
+}
+
+int split_of(const KernelShape& shape, Var var) {
+  return shape.point.format.split[static_cast<size_t>(var.index)];
+}
+
+/// The group that a concordant C loop walks holds exactly one level, and it is the last one.
+bool walks_last_level_alone(const KernelShape& shape, const Loop& loop) {
+  const int last = static_cast<int>(shape.point.format.levels.size()) - 1;
+  return loop.kind == LoopKind::kCompressed && loop.vars.size() == 1 && loop.level == last;
+}
+
+void choose_spmv_axis(KernelShape& shape, int target_lanes) {
+  const auto& nest = shape.nest;
+  const auto& levels = shape.point.format.levels;
+  const Op op = shape.point.problem.op;
+  const int num_loops = static_cast<int>(nest.loops.size());
+  if (nest.num_runtime < num_loops) {
+    const Loop& last = nest.loops.back();
+    const Var var = last.vars[0];
+    const int split = split_of(shape, var);
+    const bool on_last_level = levels.back().var == var;
+    if (last.kind == LoopKind::kLanes) {
+      const int lanes = largest_power_of_two_divisor(split, target_lanes);
+      const bool alone = nest.num_runtime == num_loops - 1 && levels.size() == 3;
+      if (alone && lanes >= 2) shape.axis = VectorAxis::kLanes, shape.lanes = lanes, shape.num_vectors = split / lanes;
+    } else if (on_last_level && is_output(op, var)) {
+      shape.axis = VectorAxis::kBlockOutput;
+      shape.lanes = std::max(2, std::min(target_lanes, next_power_of_two(split)));
+      shape.num_vectors = (split + shape.lanes - 1) / shape.lanes;
+    } else if (on_last_level && shape.binding.exact[static_cast<size_t>(var.index)]) {
+      const int lanes = largest_power_of_two_divisor(split, target_lanes);
+      if (lanes >= 2) shape.axis = VectorAxis::kBlockReduced, shape.lanes = lanes, shape.num_vectors = split / lanes;
+    }
+    return;
+  }
+  const Loop& inner = nest.loops.back();
+  const int unroll = shape.point.compute.unroll;
+  if (unroll >= 4 && walks_last_level_alone(shape, inner) && !is_output(op, inner.vars[0]) && !inner.parallel) {
+    shape.axis = VectorAxis::kPositions;
+    shape.lanes = std::min(unroll, target_lanes);
+    shape.num_vectors = unroll / shape.lanes;
+  }
+}
+
+void choose_dense_axis(KernelShape& shape, int target_lanes) {
+  const auto& point = shape.point;
+  const int tile = point.compute.dense_tile;
+  shape.axis = VectorAxis::kDense;
+  if (tile > 0) {
+    shape.lanes = largest_power_of_two_divisor(tile, target_lanes);
+    shape.num_vectors = tile / shape.lanes;
+  } else {
+    const int64_t size = point.problem.rhs;
+    shape.lanes = static_cast<int>(std::min<int64_t>(target_lanes, next_power_of_two(static_cast<int>(std::min<int64_t>(size, 64)))));
+    shape.lanes = std::max(2, shape.lanes);
+    shape.num_vectors = static_cast<int>(std::min<int64_t>((size + shape.lanes - 1) / shape.lanes, 1 << 20));
+    shape.tile_tail = static_cast<int>(size % shape.lanes);
+  }
+}
+
+int unrolled_outputs(const KernelShape& shape) {
+  int product = 1;
+  for (const Loop& loop : shape.nest.loops)
+    if (loop.unrolled && is_output(shape.point.problem.op, loop.vars[0]) &&
+        shape.axis != VectorAxis::kLanes && shape.axis != VectorAxis::kBlockOutput)
+      product *= split_of(shape, loop.vars[0]);
+  return product;
+}
+
+int unrolled_leaves(const KernelShape& shape) {
+  int product = 1;
+  for (const Loop& loop : shape.nest.loops)
+    if (loop.unrolled) product *= split_of(shape, loop.vars[0]);
+  return product;
+}
+
+void choose_copies(KernelShape& shape) {
+  const auto& nest = shape.nest;
+  shape.copies = 1;
+  if (shape.axis == VectorAxis::kPositions || nest.innermost_sparse < 0) return;
+  const Loop& loop = nest.loops[static_cast<size_t>(nest.innermost_sparse)];
+  bool straight = loop.kind == LoopKind::kCompressed && !loop.parallel;
+  for (size_t d = static_cast<size_t>(nest.innermost_sparse); d < nest.loops.size(); ++d)
+    straight = straight && !may_skip(shape, nest.loops[d]);
+  if (!straight) return;
+  shape.copies = shape.point.compute.unroll;
+  while (shape.copies > 1 && shape.copies * unrolled_leaves(shape) > schedule::kMaxUnrolledIterations)
+    shape.copies /= 2;
+  shape.copies_are_outputs = binds_output(shape.point.problem.op, loop);
+}
+
+void choose_scope(KernelShape& shape) {
+  const Op op = shape.point.problem.op;
+  const auto& nest = shape.nest;
+  shape.scope_depth = 0;
+  for (int d = 0; d < nest.num_runtime; ++d)
+    if (binds_output(op, nest.loops[static_cast<size_t>(d)])) shape.scope_depth = d + 1;
+  const bool reduced = schedule::dense_index_is_reduced(op);
+  const int outputs = unrolled_outputs(shape) * (shape.copies_are_outputs ? shape.copies : 1);
+  const int budget = num_registers(shape.binding) - 3;
+  const int vectors = reduced ? 1 : shape.num_vectors;
+  if (shape.axis == VectorAxis::kDense) {
+    shape.tile_in_memory = reduced ? shape.num_vectors * unrolled_leaves(shape) * shape.copies > 256
+                                   : shape.num_vectors > 1 && outputs * vectors > std::max(budget, 2 * outputs);
+    if (shape.tile_in_memory && !reduced) shape.scope_depth = nest.num_runtime;
+  }
+  const bool reduction_inside = nest.innermost_sparse >= shape.scope_depth;
+  shape.split_accumulators = reduction_inside && !shape.copies_are_outputs && shape.copies > 1 &&
+                             outputs * vectors * shape.copies <= budget && !shape.tile_in_memory;
+}
+
+void choose_factoring(KernelShape& shape) {
+  const auto& nest = shape.nest;
+  if (shape.point.problem.op != Op::kMttkrp || shape.tile_in_memory) return;
+  if (nest.innermost_sparse < shape.scope_depth || nest.innermost_sparse != nest.num_runtime - 1) return;
+  const Loop& inner = nest.loops[static_cast<size_t>(nest.innermost_sparse)];
+  const auto depends = [&](int mode) {
+    const auto has = [&](const Loop& loop) {
+      return std::any_of(loop.vars.begin(), loop.vars.end(), [&](Var v) { return v.index == mode; });
+    };
+    for (size_t d = static_cast<size_t>(nest.num_runtime); d < nest.loops.size(); ++d)
+      if (has(nest.loops[d])) return true;
+    return has(inner);
+  };
+  if (!depends(1)) shape.factored = 0;
+  else if (!depends(2)) shape.factored = 1;
+}
+
+void choose_thread_outputs(KernelShape& shape) {
+  const Op op = shape.point.problem.op;
+  const auto& compute = shape.point.compute;
+  const int parallel = shape.nest.parallel;
+  if (parallel < 0 || compute.threads == 1) return;
+  const Loop& loop = shape.nest.loops[static_cast<size_t>(parallel)];
+  const bool balanced = compute.policy == schedule::Policy::kBalanced;
+  bool conflict;
+  if (schedule::output_is_sparse(op)) {
+    conflict = loop.kind == LoopKind::kDenseOuter;
+  } else if (loop.vars.size() > 1) {
+    conflict = binds_reduction(op, loop) && !(balanced && is_output(op, loop.vars[0]));
+  } else {
+    conflict = !binds_output(op, loop);
+  }
+  shape.private_outputs = conflict;
+  shape.cuts_rows = partition_may_cut_rows(shape.point);
+  shape.carries = shape.cuts_rows && !conflict && !schedule::output_is_sparse(op);
+}
+
+void choose_zeroing(KernelShape& shape) {
+  const Op op = shape.point.problem.op;
+  const auto& nest = shape.nest;
+  int first_reduction = -1;
+  bool covered = true;  // the loops before the first reduction visit every output element they name
+  bool row_bound = false;
+  for (int d = 0; d < shape.scope_depth; ++d) {
+    const Loop& loop = nest.loops[static_cast<size_t>(d)];
+    if (binds_reduction(op, loop) && first_reduction < 0) first_reduction = d;
+    if (first_reduction >= 0) continue;
+    covered = covered && loop.kind != LoopKind::kCompressed && !may_skip(shape, loop);
+    if (loop.vars[0].index == 0) row_bound = true;
+  }
+  const bool accumulates = first_reduction >= 0;
+  shape.stores = !accumulates && !shape.private_outputs;
+  if (shape.stores && (covered || schedule::output_is_sparse(op))) {
+    shape.zeroing = Zeroing::kNone;
+    return;
+  }
+  const bool rows = accumulates && covered && row_bound && !shape.private_outputs && nest.parallel < first_reduction &&
+                    !schedule::output_is_sparse(op) && shape.point.format.sort_window == 1;
+  shape.zeroing = rows ? Zeroing::kRows : Zeroing::kGlobal;
+  shape.zero_depth = first_reduction;
+}
+
+}  // namespace
+
+int num_registers(const Binding& binding) { return binding.vector_bytes == 64 ? 32 : 16; }
+
+KernelShape shape_kernel(const schedule::SuperSchedule& point, const Binding& binding) {
+  KernelShape shape;
+  shape.point = point;
+  shape.binding = binding;
+  shape.nest = schedule::analyze(point);
+  shape.groups = schedule::level_groups(point.format);
+  const int target_lanes = std::max(2, binding.vector_bytes / schedule::value_bytes(point.problem.type));
+  keep_conditional_loops_at_run_time(shape);
+  if (schedule::has_dense_index(point.problem.op)) {
+    choose_dense_axis(shape, target_lanes);
+  } else {
+    choose_spmv_axis(shape, target_lanes);
+  }
+  choose_copies(shape);
+  choose_scope(shape);
+  choose_factoring(shape);
+  choose_thread_outputs(shape);
+  choose_zeroing(shape);
+  return shape;
+}
+
+}  // namespace waco::codegen
