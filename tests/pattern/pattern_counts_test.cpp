@@ -1,0 +1,155 @@
+// Counts over patterns: exact answers by hand, and against a set-based count on random patterns.
+#include "waco/pattern/pattern_counts.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "waco/base/random.hpp"
+
+using namespace waco;
+using namespace waco::pattern;
+
+namespace {
+
+matrix::SparseTensor make_tensor(std::vector<int64_t> dims, const std::set<std::vector<int64_t>>& coords) {
+  matrix::SparseTensor tensor;
+  tensor.dims = std::move(dims);
+  tensor.coords.resize(tensor.dims.size());
+  for (const std::vector<int64_t>& coord : coords) {
+    for (size_t mode = 0; mode < coord.size(); ++mode) tensor.coords[mode].push_back(coord[mode]);
+    tensor.values.push_back(1);
+  }
+  return tensor;
+}
+
+matrix::SparseTensor random_tensor(std::vector<int64_t> dims, int draws, Random& random) {
+  std::set<std::vector<int64_t>> coords;
+  for (int n = 0; n < draws; ++n) {
+    std::vector<int64_t> coord;
+    for (const int64_t dim : dims)
+      coord.push_back(static_cast<int64_t>(random.below(static_cast<uint64_t>(dim))));
+    coords.insert(coord);
+  }
+  return make_tensor(std::move(dims), coords);
+}
+
+int64_t cells_by_set(const matrix::SparseTensor& tensor, const CellShape& cell) {
+  std::set<std::vector<int64_t>> cells;
+  for (size_t p = 0; p < tensor.values.size(); ++p) {
+    std::vector<int64_t> key;
+    for (size_t mode = 0; mode < tensor.dims.size(); ++mode)
+      if (cell[mode] > 0) key.push_back(tensor.coords[mode][p] / cell[mode]);
+    cells.insert(key);
+  }
+  return static_cast<int64_t>(cells.size());
+}
+
+/// 5 x 6:  x x . . . x / . . . . . . / x . . . . . / x x x x . . / . . . . . x
+matrix::SparseTensor small_matrix() {
+  return make_tensor({5, 6}, {{0, 0}, {0, 1}, {0, 5}, {2, 0}, {3, 0}, {3, 1}, {3, 2}, {3, 3}, {4, 5}});
+}
+
+}  // namespace
+
+TEST_CASE("pattern_counts: cells of a small matrix", "[pattern]") {
+  const matrix::SparseTensor tensor = small_matrix();
+  const PatternCounts counts(tensor);
+  CHECK(counts.num_cells({0, 0, 0}) == 1);
+  CHECK(counts.num_cells({1, 0, 0}) == 4);
+  CHECK(counts.num_cells({0, 1, 0}) == 5);
+  CHECK(counts.num_cells({1, 1, 0}) == 9);
+  CHECK(counts.num_cells({2, 0, 0}) == 3);
+  CHECK(counts.num_cells({2, 2, 0}) == 5);
+  CHECK(counts.num_cells({5, 6, 0}) == 1);
+  CHECK(counts.num_cells({32768, 32768, 0}) == 1);
+  CHECK(counts.num_cells({2, 1, 0}) == 8);
+  CHECK(counts.block_density(2, 2) == Approx(9.0 / 20));
+}
+
+TEST_CASE("pattern_counts: cells equal a set-based count on random patterns", "[pattern]") {
+  Random random(7);
+  const std::vector<int64_t> sizes{0, 1, 2, 3, 5, 8, 16, 64, 1024};
+  const auto size = [&] { return sizes[random.below(sizes.size())]; };
+  for (int round = 0; round < 12; ++round) {
+    const bool is_3d = round % 2 == 1;
+    std::vector<int64_t> dims{1 + static_cast<int64_t>(random.below(90)),
+                              1 + static_cast<int64_t>(random.below(90))};
+    if (is_3d) dims.push_back(1 + static_cast<int64_t>(random.below(90)));
+    const matrix::SparseTensor tensor = random_tensor(dims, 40 << (round % 5), random);
+    const PatternCounts counts(tensor);
+    for (int n = 0; n < 40; ++n) {
+      const CellShape cell{size(), size(), is_3d ? size() : 0};
+      CAPTURE(round, cell[0], cell[1], cell[2]);
+      CHECK(counts.num_cells(cell) == cells_by_set(tensor, cell));
+    }
+  }
+}
+
+TEST_CASE("pattern_counts: cells are exact when dimensions exceed every counter", "[pattern]") {
+  Random random(3);
+  const int64_t huge = int64_t{1} << 40;
+  const matrix::SparseTensor tensor = random_tensor({huge, huge, huge}, 3000, random);
+  const PatternCounts counts(tensor);
+  CHECK(counts.num_cells({1, 1, 1}) == counts.num_nonzeros());
+  for (const CellShape cell : {CellShape{2, 3, 1}, CellShape{0, 1, 1}, CellShape{0, 0, 7},
+                               CellShape{huge / 4, 0, 3}, CellShape{huge / 2, huge / 4, huge / 8}})
+    CHECK(counts.num_cells(cell) == cells_by_set(tensor, cell));
+}
+
+TEST_CASE("pattern_counts: hashing counts enough keys to need buckets", "[pattern]") {
+  Random random(5);
+  const matrix::SparseTensor tensor = random_tensor({3000, 3000, 3000}, 60000, random);
+  const PatternCounts counts(tensor);
+  CHECK(counts.num_cells({64, 64, 64}) == cells_by_set(tensor, {64, 64, 64}));
+  CHECK(counts.num_cells({0, 16, 3}) == cells_by_set(tensor, {0, 16, 3}));
+}
+
+TEST_CASE("pattern_counts: an empty pattern occupies nothing", "[pattern]") {
+  const matrix::SparseTensor tensor = make_tensor({4, 4}, {});
+  const PatternCounts counts(tensor);
+  CHECK(counts.num_cells({1, 1, 0}) == 0);
+  CHECK(counts.num_cells({2, 3, 0}) == 0);
+  CHECK(counts.num_cells({0, 1, 0}) == 0);
+  CHECK(counts.slice_widths(4, 1, {1, 1, 0}) == SliceWidths{1, 0, 0});
+  CHECK(counts.block_density(2, 2) == 1);
+  CHECK(counts.row_statistics().num_empty == 4);
+  CHECK(counts.row_statistics().gini == 0);
+  CHECK(counts.locality().bandwidth == 0);
+}
+
+TEST_CASE("pattern_counts: slice widths with and without sorting", "[pattern]") {
+  const matrix::SparseTensor tensor = small_matrix();  // row lengths 3 0 1 4 1
+  const PatternCounts counts(tensor);
+  CHECK(counts.slice_widths(2, 1, {1, 1, 0}) == SliceWidths{3, 3 + 4 + 1, 4});
+  CHECK(counts.slice_widths(2, 4, {1, 1, 0}) == SliceWidths{3, 4 + 1 + 1, 4});
+  CHECK(counts.slice_widths(2, 64, {1, 1, 0}) == SliceWidths{3, 4 + 1, 4});
+  CHECK(counts.slice_widths(2, 1, {1, 2, 0}) == SliceWidths{3, 2 + 2 + 1, 2});
+}
+
+TEST_CASE("pattern_counts: slots of 3-D rows are distinct tuples", "[pattern]") {
+  const matrix::SparseTensor tensor =
+      make_tensor({3, 8, 8}, {{0, 0, 0}, {0, 0, 5}, {0, 1, 1}, {2, 3, 3}, {2, 7, 3}});
+  const PatternCounts counts(tensor);
+  CHECK(*counts.row_slots({1, 1, 1}) == std::vector<int64_t>{3, 2});
+  CHECK(*counts.row_slots({1, 2, 4}) == std::vector<int64_t>{2, 2});
+  CHECK(*counts.row_slots({1, 8, 8}) == std::vector<int64_t>{1, 1});
+}
+
+TEST_CASE("pattern_counts: row statistics and locality", "[pattern]") {
+  const matrix::SparseTensor tensor = small_matrix();
+  const PatternCounts counts(tensor);
+  const RowStatistics& rows = counts.row_statistics();
+  CHECK(rows.num_rows == 5);
+  CHECK(rows.num_empty == 1);
+  CHECK(rows.min == 0);
+  CHECK(rows.max == 4);
+  CHECK(rows.mean == Approx(1.8));
+  CHECK(rows.variance == Approx((1.44 + 3.24 + 0.64 + 4.84 + 0.64) / 5));
+  CHECK(rows.gini == Approx(2.0 * (2 * 1 + 3 * 1 + 4 * 3 + 5 * 4) / (5 * 9) - 6.0 / 5));
+  const Locality& where = counts.locality();
+  CHECK(where.bandwidth == 5);
+  CHECK(where.mean_gap == Approx((1 + 4 + 1 + 1 + 1) / 5.0));
+  CHECK(where.adjacent_share == Approx(4.0 / 9));
+  CHECK(where.mean_row_span == Approx((6 + 1 + 4 + 1) / 4.0));
+}
