@@ -1,0 +1,136 @@
+// Exact storage size of a format: positions level by level, with arithmetic that saturates.
+#include "waco/schedule/storage_size.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "waco/schedule/loop_nest.hpp"
+
+namespace waco::schedule {
+namespace {
+
+int64_t product(int64_t a, int64_t b) {
+  int64_t result = 0;
+  return __builtin_mul_overflow(a, b, &result) ? INT64_MAX : result;
+}
+
+int64_t sum(int64_t a, int64_t b) {
+  int64_t result = 0;
+  return __builtin_add_overflow(a, b, &result) ? INT64_MAX : result;
+}
+
+/// Narrowest unsigned integer that holds the coordinates 0 .. extent - 1.
+int32_t bytes_for(int64_t extent) {
+  const int64_t largest = extent - 1;
+  return largest <= 0xff ? 1 : largest <= 0xffff ? 2 : largest <= INT64_C(0xffffffff) ? 4 : 8;
+}
+
+/// Cells whose occupied ones are the distinct coordinates of the levels [0, end).
+pattern::CellShape cells_of_prefix(const FormatSchedule& format, int end) {
+  pattern::CellShape cell{0, 0, 0};
+  for (int l = 0; l < end; ++l) {
+    const Var var = format.levels[static_cast<size_t>(l)].var;
+    const auto mode = static_cast<size_t>(var.index);
+    cell[mode] = var.inner ? 1 : format.split[mode];
+  }
+  return cell;
+}
+
+/// Walks the levels from the root and sizes each of them.
+class Sizing {
+ public:
+  Sizing(const FormatSchedule& format, Op op, const pattern::PatternCounts& counts)
+      : format_(format), counts_(counts), groups_(level_groups(format)) {
+    for (int mode = 0; mode < sparse_order(op); ++mode) dims_[static_cast<size_t>(mode)] = counts.dim(mode);
+  }
+
+  std::vector<LevelSize> levels() {
+    for (int l = 0; l < num_levels(); ++l) result_.push_back(level(l));
+    return std::move(result_);
+  }
+
+ private:
+  int num_levels() const { return static_cast<int>(format_.levels.size()); }
+
+  int group_end(int l) const {
+    int end = l + 1;
+    while (end < num_levels() && groups_[static_cast<size_t>(end)] == groups_[static_cast<size_t>(l)]) ++end;
+    return end;
+  }
+
+  LevelSize level(int l) const {
+    const Level& level = format_.levels[static_cast<size_t>(l)];
+    const int64_t parents = l == 0 ? 1 : result_.back().positions;
+    const int64_t coordinates = extent(format_, level.var, dims_.data());
+    LevelSize size;
+    if (level.kind == LevelKind::kUncompressed) {
+      size.positions = product(parents, coordinates);
+      return size;
+    }
+    size.crd_bytes = bytes_for(coordinates);
+    if (level.kind == LevelKind::kSingleton) {
+      size.positions = parents;
+      return size;
+    }
+    const pattern::CellShape cell = cells_of_prefix(format_, group_end(l));
+    if (level.kind == LevelKind::kCompressed) {
+      size.positions = counts_.num_cells(cell);
+      size.pos_entries = sum(parents, 1);
+      return size;
+    }
+    const int64_t lanes = format_.split[0];
+    const bool sliced = level.kind == LevelKind::kSliced;
+    const pattern::SliceWidths widths = counts_.slice_widths(lanes, sliced ? format_.sort_window : 1, cell);
+    const int64_t slots = sliced ? widths.total_width : product(widths.num_slices, widths.max_width);
+    size.positions = product(slots, lanes);
+    size.pos_entries = sliced ? widths.num_slices + 1 : 0;
+    return size;
+  }
+
+  const FormatSchedule& format_;
+  const pattern::PatternCounts& counts_;
+  const std::vector<int> groups_;
+  std::array<int64_t, 3> dims_{};
+  std::vector<LevelSize> result_;
+};
+
+}  // namespace
+
+StorageSize predict_storage(const FormatSchedule& format, Op op, ValueType type,
+                            const pattern::PatternCounts& counts) {
+  StorageSize size;
+  size.levels = Sizing(format, op, counts).levels();
+  int64_t num_pos = 0;
+  for (const LevelSize& level : size.levels) {
+    if (level.positions > INT32_MAX) size.pos_bytes = 8;
+    num_pos = sum(num_pos, level.pos_entries);
+    size.crd_total_bytes = sum(size.crd_total_bytes, product(level.positions, level.crd_bytes));
+  }
+  size.num_stored = size.levels.back().positions;
+  size.pos_total_bytes = product(num_pos, size.pos_bytes);
+  size.value_total_bytes = product(size.num_stored, value_bytes(type));
+  if (format.sort_window > 1) size.row_of_bytes = product(size.levels[1].positions, sizeof(int32_t));
+  size.total_bytes =
+      sum(sum(size.pos_total_bytes, size.crd_total_bytes), sum(size.value_total_bytes, size.row_of_bytes));
+  return size;
+}
+
+std::optional<std::string> exclusion_reason(const SuperSchedule& point, const pattern::PatternCounts& counts,
+                                            const SpaceLimits& limits) {
+  if (point.compute.threads > limits.max_threads)
+    return fmt::format("runs on {} threads, {} are allowed", point.compute.threads, limits.max_threads);
+  const StorageSize size = predict_storage(point.format, point.problem.op, point.problem.type, counts);
+  const auto nonzeros = static_cast<double>(std::max<int64_t>(counts.num_nonzeros(), 1));
+  const double fill = static_cast<double>(size.num_stored) / nonzeros;
+  if (fill > limits.max_fill)
+    return fmt::format("stores {:.3g} values per nonzero, the limit is {:g} (--max-fill)", fill,
+                       limits.max_fill);
+  if (size.total_bytes > limits.max_bytes)
+    return fmt::format("needs {:.3g} GB of storage, {:.3g} GB are allowed",
+                       static_cast<double>(size.total_bytes) / 1e9,
+                       static_cast<double>(limits.max_bytes) / 1e9);
+  return std::nullopt;
+}
+
+}  // namespace waco::schedule

@@ -1,0 +1,48 @@
+// The exact size of a packed format, from counts of the pattern and without packing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "waco/pattern/pattern_counts.hpp"
+#include "waco/schedule/super_schedule.hpp"
+
+namespace waco::schedule {
+
+/// One packed level. Counts that would not fit saturate at INT64_MAX.
+struct LevelSize {
+  int64_t positions = 0;    ///< fill included
+  int64_t pos_entries = 0;  ///< C: parent positions + 1; L: slices + 1; otherwise 0
+  int32_t crd_bytes = 0;    ///< of one coordinate: 1, 2, 4, 8; 0 without crd
+};
+
+/// What packing will produce, arrays without padding. Byte counts saturate at INT64_MAX.
+struct StorageSize {
+  std::vector<LevelSize> levels;
+  int32_t pos_bytes = 4;   ///< of one pos entry, the same for every level
+  int64_t num_stored = 0;  ///< values, fill included
+  int64_t pos_total_bytes = 0;
+  int64_t crd_total_bytes = 0;
+  int64_t value_total_bytes = 0;
+  int64_t row_of_bytes = 0;  ///< the row permutation of a sort window
+  int64_t total_bytes = 0;   ///< equals codegen::Storage::bytes() of the packed format
+};
+
+/// Exact for every legal format of `op` over the pattern; never overflows.
+StorageSize predict_storage(const FormatSchedule& format, Op op, ValueType type,
+                            const pattern::PatternCounts& counts);
+
+/// What a point may cost before it is tried at all, and how wide it may run.
+struct SpaceLimits {
+  int max_threads = 1;            ///< cores this process may use
+  double max_fill = 20;           ///< values stored per nonzero
+  int64_t max_bytes = INT64_MAX;  ///< of packed storage
+};
+
+/// The rule that excludes a legal point on this pattern, or nullopt when it may be tried.
+std::optional<std::string> exclusion_reason(const SuperSchedule& point, const pattern::PatternCounts& counts,
+                                            const SpaceLimits& limits);
+
+}  // namespace waco::schedule

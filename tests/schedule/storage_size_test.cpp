@@ -1,0 +1,121 @@
+// Predicted storage: exact sizes by hand, saturation, and the rules that exclude points.
+#include "waco/schedule/storage_size.hpp"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+using namespace waco;
+using namespace waco::schedule;
+
+namespace {
+
+matrix::SparseTensor make_matrix(int64_t rows, int64_t cols,
+                                 const std::set<std::pair<int64_t, int64_t>>& coords) {
+  matrix::SparseTensor tensor;
+  tensor.dims = {rows, cols};
+  tensor.coords.resize(2);
+  for (const auto& [row, col] : coords) {
+    tensor.coords[0].push_back(row);
+    tensor.coords[1].push_back(col);
+    tensor.values.push_back(1);
+  }
+  return tensor;
+}
+
+/// 5 x 6:  x x . . . x / . . . . . . / x . . . . . / x x x x . . / . . . . . x
+matrix::SparseTensor small_matrix() {
+  return make_matrix(5, 6, {{0, 0}, {0, 1}, {0, 5}, {2, 0}, {3, 0}, {3, 1}, {3, 2}, {3, 3}, {4, 5}});
+}
+
+StorageSize size_of(const std::string& levels, const std::string& loops, const matrix::SparseTensor& tensor,
+                    const std::string& type = "f32") {
+  const SuperSchedule point =
+      parse("spmv " + type + " | A: " + levels + " | loop: " + loops + " | par: serial");
+  return predict_storage(point.format, point.problem.op, point.problem.type, pattern::PatternCounts(tensor));
+}
+
+std::vector<int64_t> positions(const StorageSize& size) {
+  std::vector<int64_t> result;
+  for (const LevelSize& level : size.levels) result.push_back(level.positions);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("storage_size: CSR, DCSR and COO", "[schedule]") {
+  const matrix::SparseTensor tensor = small_matrix();
+  const StorageSize csr = size_of("i:U k:C", "i k", tensor);
+  CHECK(positions(csr) == std::vector<int64_t>{5, 9});
+  CHECK(csr.total_bytes == 6 * 4 + 9 * 1 + 9 * 4);
+  const StorageSize dcsr = size_of("i:C k:C", "i k", tensor, "f64");
+  CHECK(positions(dcsr) == std::vector<int64_t>{4, 9});
+  CHECK(dcsr.total_bytes == 2 * 4 + 4 * 1 + 5 * 4 + 9 * 1 + 9 * 8);
+  const StorageSize coo = size_of("i:C k:S", "i k", tensor);
+  CHECK(positions(coo) == std::vector<int64_t>{9, 9});
+  CHECK(coo.total_bytes == 2 * 4 + 9 + 9 + 9 * 4);
+}
+
+TEST_CASE("storage_size: row blocks and dense blocks count fill", "[schedule]") {
+  const matrix::SparseTensor tensor = small_matrix();
+  CHECK(positions(size_of("i1:U k:C i0:U [i/2]", "i1 k i0", tensor)) == std::vector<int64_t>{3, 8, 16});
+  CHECK(positions(size_of("i1:U k1:C i0:U k0:U [i/2 k/2]", "i1 k1 i0 k0", tensor)) ==
+        std::vector<int64_t>{3, 5, 10, 20});
+  CHECK(positions(size_of("i1:C k1:S i0:C k0:S [i/2 k/2]", "i1 k1 i0 k0", tensor)) ==
+        std::vector<int64_t>{5, 5, 9, 9});
+  CHECK(positions(size_of("k:C i:U", "k i", tensor)) == std::vector<int64_t>{5, 25});
+}
+
+TEST_CASE("storage_size: ELL and sliced formats count padding and the permutation", "[schedule]") {
+  const matrix::SparseTensor tensor = small_matrix();  // row lengths 3 0 1 4 1
+  const StorageSize ell = size_of("i1:U i0:U k:E [i/2]", "i1 k i0", tensor);
+  CHECK(positions(ell) == std::vector<int64_t>{3, 6, 3 * 4 * 2});
+  CHECK(ell.total_bytes == 24 * 1 + 24 * 4);
+  const StorageSize sell = size_of("i1:U i0:U k:L [i/2 sort:4]", "i1 k i0", tensor);
+  CHECK(positions(sell) == std::vector<int64_t>{3, 6, (4 + 1 + 1) * 2});
+  CHECK(sell.row_of_bytes == 6 * 4);
+  CHECK(sell.total_bytes == 4 * 4 + 12 * 1 + 12 * 4 + 6 * 4);
+  CHECK(positions(size_of("i1:U i0:U k1:L k0:U [i/2 k/2]", "i1 k1 i0 k0", tensor)) ==
+        std::vector<int64_t>{3, 6, (2 + 2 + 1) * 2, 20});
+}
+
+TEST_CASE("storage_size: coordinates take the narrowest width of their extent", "[schedule]") {
+  const auto crd_bytes = [](int64_t cols) {
+    return size_of("i:U k:C", "i k", make_matrix(2, cols, {{0, 0}})).levels[1].crd_bytes;
+  };
+  CHECK(crd_bytes(1) == 1);
+  CHECK(crd_bytes(256) == 1);
+  CHECK(crd_bytes(257) == 2);
+  CHECK(crd_bytes(65536) == 2);
+  CHECK(crd_bytes(65537) == 4);
+  CHECK(crd_bytes(int64_t{1} << 32) == 4);
+  CHECK(crd_bytes((int64_t{1} << 32) + 1) == 8);
+}
+
+TEST_CASE("storage_size: positions beyond 31 bits widen pos everywhere", "[schedule]") {
+  const int64_t limit = int64_t{1} << 31;
+  CHECK(size_of("i:U k:C", "i k", make_matrix(limit - 1, 4, {{0, 0}})).pos_bytes == 4);
+  const StorageSize wide = size_of("i:U k:C", "i k", make_matrix(limit, 4, {{0, 0}}));
+  CHECK(wide.pos_bytes == 8);
+  CHECK(wide.pos_total_bytes == (limit + 1) * 8);
+}
+
+TEST_CASE("storage_size: what cannot be stored saturates and is excluded", "[schedule]") {
+  const int64_t huge = int64_t{1} << 40;
+  const matrix::SparseTensor tensor = make_matrix(huge, huge, {{0, 0}, {5, 7}});
+  const StorageSize size = size_of("i1:U k:U i0:C [i/4]", "i1 k i0", tensor, "f64");
+  CHECK(size.levels[1].positions == INT64_MAX);
+  CHECK(size.total_bytes == INT64_MAX);
+  const pattern::PatternCounts counts(tensor);
+  const SuperSchedule point = parse("spmv f32 | A: i1:U k:U i0:C [i/4] | loop: i1 k i0 | par: serial");
+  CHECK_THAT(*exclusion_reason(point, counts, {1, 20, int64_t{1} << 33}), Catch::Contains("GB of storage"));
+}
+
+TEST_CASE("storage_size: the reason of an exclusion names its rule", "[schedule]") {
+  const matrix::SparseTensor tensor = small_matrix();
+  const pattern::PatternCounts counts(tensor);
+  const SuperSchedule columns = parse("spmv f32 | A: k:C i:U | loop: k i | par: serial");  // 25 values for 9
+  CHECK_FALSE(exclusion_reason(columns, counts, {1, 20, INT64_MAX}));
+  CHECK_THAT(*exclusion_reason(columns, counts, {1, 2, INT64_MAX}), Catch::Contains("--max-fill"));
+  CHECK_THAT(*exclusion_reason(columns, counts, {1, 20, 64}), Catch::Contains("GB of storage"));
+  CHECK_THAT(*exclusion_reason(csr_point({}, 4), counts, {2, 20, INT64_MAX}), Catch::Contains("4 threads"));
+}
