@@ -36,12 +36,7 @@ int64_t scratch_bytes(const schedule::SuperSchedule& point, const std::array<int
 bool needs_partition(const schedule::SuperSchedule& point);
 bool partition_may_cut_rows(const schedule::SuperSchedule& point);
 
-/// The baseline (TACO's default loop over CSR or CSF, dynamic chunks) with the same entry point; its storage is
-/// csr_point(problem).format. Compiled with kBaselineFlags.
-std::string fixed_csr_source(const schedule::Problem& problem, const Binding& binding);
-
-/// Flags for generated kernels and for the baseline (the paper's artifact), besides -fopenmp -fPIC -shared.
+/// Flags of generated kernels, besides -fopenmp -fPIC -shared.
 inline constexpr const char* kKernelFlags = "-O3 -march=native -fassociative-math -fno-signed-zeros -fno-trapping-math -Wno-psabi";
-inline constexpr const char* kBaselineFlags = "-O3 -march=native -ffast-math -Wno-psabi";
 
 }  // namespace waco::codegen

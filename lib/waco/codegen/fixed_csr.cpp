@@ -1,0 +1,64 @@
+// The baseline's operand and source (see fixed_csr.hpp).
+#include "waco/codegen/fixed_csr.hpp"
+
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+
+#include "waco/base/error.hpp"
+#include "waco/codegen/template_text.hpp"
+
+namespace waco::codegen {
+namespace {
+
+template <class From, class To>
+void widen(waco_level& level) {
+  const auto count = static_cast<size_t>(level.num_positions);
+  size_t bytes = count * sizeof(To) + WACO_PADDING_BYTES;
+  bytes = (bytes + 63) / 64 * 64;
+  auto* wide = static_cast<To*>(std::aligned_alloc(64, bytes));
+  if (wide == nullptr) throw EnvironmentError("out of memory while packing the baseline");
+  std::memset(static_cast<void*>(wide + count), 0, bytes - count * sizeof(To));
+  const auto* narrow = static_cast<const From*>(level.crd);
+  for (size_t p = 0; p < count; ++p) wide[p] = static_cast<To>(narrow[p]);
+  std::free(level.crd);
+  level.crd = wide;
+  level.crd_bytes = sizeof(To);
+}
+
+}  // namespace
+
+Storage pack_fixed_csr(const matrix::SparseTensor& tensor, const schedule::Problem& problem, int threads) {
+  const auto format = schedule::csr_point(problem, threads).format;
+  Storage storage = pack(tensor, format, problem.op, problem.type, threads);
+  bool wide = false;
+  for (const int64_t dim : tensor.dims) wide = wide || dim > int64_t{1} << 31;
+  for (int l = 0; l < storage.abi().format.num_levels; ++l) {
+    waco_level& level = storage.abi().level[l];
+    if (level.crd == nullptr) continue;
+    switch (level.crd_bytes) {
+      case 1: wide ? widen<uint8_t, int64_t>(level) : widen<uint8_t, int32_t>(level); break;
+      case 2: wide ? widen<uint16_t, int64_t>(level) : widen<uint16_t, int32_t>(level); break;
+      case 4: if (wide) widen<int32_t, int64_t>(level); break;
+      default: break;
+    }
+  }
+  return storage;
+}
+
+std::string fixed_csr_source(const schedule::Problem& problem, const Storage& storage) {
+  std::string op(schedule::name(problem.op));
+  for (char& c : op) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  const waco_storage& a = storage.abi();
+  const int last = a.format.num_levels - 1;
+  std::string source(template_text("fixed_csr.hpp"));
+  const std::string include = "#include \"kernels-templates/abi.hpp\"\n";
+  source.replace(source.find(include), include.size(), std::string(template_text("abi.hpp")));
+  return fmt::format("#define WACO_OP_{}\n#define WACO_RHS {}\n#define WACO_VALUE {}\n#define WACO_POS {}\n"
+                     "#define WACO_CRD {}\n{}",
+                     op, problem.rhs, problem.type == schedule::ValueType::kF32 ? "float" : "double",
+                     a.pos_bytes == 4 ? "int32_t" : "int64_t", a.level[last].crd_bytes == 4 ? "int32_t" : "int64_t",
+                     source);
+}
+
+}  // namespace waco::codegen

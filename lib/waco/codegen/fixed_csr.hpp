@@ -1,0 +1,22 @@
+// `fixed_csr`, the baseline: CSR (CSF for tensors) with 32-bit coordinates and TACO's default loop.
+#pragma once
+
+#include <string>
+
+#include "waco/codegen/storage.hpp"
+#include "waco/schedule/super_schedule.hpp"
+
+namespace waco::codegen {
+
+/// Flags of the baseline, those of the paper's artifact, besides -fopenmp -fPIC -shared.
+inline constexpr const char* kBaselineFlags = "-O3 -march=native -ffast-math -Wno-psabi";
+
+/// The operand of the baseline: csr_point(problem).format, its coordinates widened to 32 bits (64 beyond 2^31), as
+/// every CSR library holds them.
+Storage pack_fixed_csr(const matrix::SparseTensor& tensor, const schedule::Problem& problem, int threads);
+
+/// Source of the baseline, with the entry point of every kernel: rows in dynamic chunks of waco_call.chunk (128 for
+/// spmv, else 32), the result accumulated in memory, zeroed inside the call.
+std::string fixed_csr_source(const schedule::Problem& problem, const Storage& storage);
+
+}  // namespace waco::codegen
