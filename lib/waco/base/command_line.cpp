@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <cstdlib>
 #include <new>
 
 #include "waco/base/log.hpp"
@@ -14,7 +13,8 @@ namespace waco {
 void add_common_options(CLI::App& app, std::string_view program, CommonOptions& options) {
   app.add_option("--threads", options.threads, "Threads (default: all this process may use)")
       ->check(CLI::Range(1, 1024));
-  app.add_option("--compiler", options.compiler, "C++ compiler with OpenMP (default: $CXX, then g++)");
+  app.add_option("--compiler", options.compiler,
+                 "C++ compiler with OpenMP (default: $CXX, then c++, g++ or clang++)");
   app.add_option("--seed", options.seed, "Seed of every random choice")->capture_default_str();
   app.add_flag("-q,--quiet", options.quiet, "Only warnings and errors on stderr");
   app.add_flag("-v,--verbose", options.verbose, "Say more on stderr")->excludes("--quiet");
@@ -34,12 +34,6 @@ bool parse_command_line(CLI::App& app, int argc, const char* const* argv, const 
                              : options.verbose ? Verbosity::kVerbose
                                                : Verbosity::kNormal);
   return true;
-}
-
-std::string chosen_compiler(const CommonOptions& options) {
-  if (!options.compiler.empty()) return options.compiler;
-  const char* from_environment = std::getenv("CXX");
-  return from_environment != nullptr && *from_environment != '\0' ? from_environment : "g++";
 }
 
 std::string command_text(int argc, const char* const* argv) {

@@ -17,7 +17,7 @@ namespace waco {
 /// Options that mean the same in every program.
 struct CommonOptions {
   int threads = 0;       ///< 0: all that this process may use
-  std::string compiler;  ///< empty: $CXX, then g++
+  std::string compiler;  ///< empty: $CXX, then what is installed
   uint64_t seed = 1;
   bool quiet = false;
   bool verbose = false;
@@ -29,9 +29,6 @@ void add_common_options(CLI::App& app, std::string_view program, CommonOptions& 
 /// Parses the command line and sets up the log. Returns false when --help or --version was asked for and has
 /// been answered on stdout; throws UsageError.
 bool parse_command_line(CLI::App& app, int argc, const char* const* argv, const CommonOptions& options);
-
-/// $CXX or g++ when `options.compiler` is empty.
-std::string chosen_compiler(const CommonOptions& options);
 
 /// The arguments as one line, for artifact headers.
 std::string command_text(int argc, const char* const* argv);

@@ -1,0 +1,156 @@
+// Emitted files are compiled alone by the system's compiler and judged by their own self-test.
+#include "waco/codegen/standalone.hpp"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "waco/base/files.hpp"
+#include "waco/base/process.hpp"
+#include "waco/base/random.hpp"
+
+using namespace waco;
+
+namespace {
+
+/// A small matrix whose rows and columns no split divides, in a Matrix Market file.
+void write_matrix(const std::filesystem::path& file, int rows, int cols, double density) {
+  Random random(7);
+  std::vector<std::string> entries;
+  for (int r = 1; r <= rows; ++r)
+    for (int c = 1; c <= cols; ++c)
+      if (random.chance(density)) entries.push_back(fmt::format("{} {} {}\n", r, c, random.uniform() - 0.5));
+  std::ofstream out(file);
+  out << "%%MatrixMarket matrix coordinate real general\n"
+      << rows << ' ' << cols << ' ' << entries.size() << '\n';
+  for (const std::string& entry : entries) out << entry;
+}
+
+void write_tensor(const std::filesystem::path& file) {
+  Random random(8);
+  std::ofstream out(file);
+  for (int i = 1; i <= 19; ++i)
+    for (int k = 1; k <= 13; ++k)
+      for (int l = 1; l <= 7; ++l)
+        if (random.chance(0.1)) out << i << ' ' << k << ' ' << l << ' ' << random.uniform() << '\n';
+}
+
+struct Folder {
+  TemporaryFolder temporary{"waco-standalone-"};
+  std::filesystem::path file(const std::string& name) const { return temporary.path() / name; }
+
+  RunResult compile(const std::string& source, const std::vector<std::string>& flags,
+                    const std::string& output) {
+    std::ofstream(file("kernel.cpp")) << source;
+    std::vector<std::string> arguments{"g++",
+                                       "-std=c++17",
+                                       "-O1",
+                                       "-march=native",
+                                       "-Wall",
+                                       "-Werror",
+                                       "-Wno-psabi",
+                                       "-Wno-unused-function",
+                                       "-Wno-unknown-pragmas",
+                                       file("kernel.cpp"),
+                                       "-o",
+                                       file(output)};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    return run_process(arguments);
+  }
+};
+
+void check_self_test(const std::string& text, const codegen::OperandShape& shape, int rows, int cols) {
+  const schedule::SuperSchedule point = schedule::parse(text);
+  Folder folder;
+  const RunResult compiled = folder.compile(codegen::emit_standalone(point, shape, 32, {}),
+                                            {"-fopenmp", "-DWACO_SELF_TEST"}, "self_test");
+  INFO(text << "\n" << compiled.err);
+  REQUIRE(compiled.ok());
+  const bool is_tensor = point.problem.op == schedule::Op::kMttkrp;
+  const std::filesystem::path input = folder.file(is_tensor ? "input.tns" : "input.mtx");
+  if (is_tensor)
+    write_tensor(input);
+  else
+    write_matrix(input, rows, cols, 0.1);
+  const RunResult run = run_process({folder.file("self_test"), input});
+  INFO(run.out << run.err);
+  CHECK(run.ok());
+  CHECK(run.out.find("passed") != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("standalone: kernels emitted without a matrix pass their self-test on a small one", "[codegen]") {
+  for (const char* text : {
+           "spmv f32 | A: i:U k:C | loop: i k | par: i dynamic,16 x2",
+           "spmv f64 | A: i1:U i0:U k:L [i/8 sort:64] | loop: i1 k i0 | par: i1 static x2",
+           "spmm f32 J=40 | A: i1:U k:C i0:U [i/4] | loop: i1 j1 k i0 j0 [j/32] | par: i1 dynamic,4 x2",
+           "spmm f64 J=24 | A: i:U k:C | loop: i k j | par: i balanced x2",
+           "sddmm f32 K=20 | A: i:U j1:C j0:U [j/3] | loop: i j1 j0 k | par: i static x2",
+           "mttkrp f32 J=16 | A: i:C k:S l:S | loop: i k l j | par: i balanced x2",
+       })
+    check_self_test(text, codegen::any_shape(), 61, 47);
+}
+
+TEST_CASE("standalone: a kernel emitted for one matrix passes on it", "[codegen]") {
+  check_self_test(
+      "spmm f32 J=32 | A: i1:U k1:C i0:U k0:U [i/3 k/4] | loop: i1 k1 i0 k0 j | par: i1 dynamic,1 x2",
+      {{60, 48, 1}, 60 * 48}, 60, 48);
+  check_self_test("spmv f32 | A: k:U i:C | loop: k i | par: k static x2", {{61, 300, 1}, 61 * 300}, 61, 300);
+}
+
+TEST_CASE("standalone: a split that does not divide the dimension is refused, not miscomputed", "[codegen]") {
+  const auto point = schedule::parse("spmv f32 | A: i1:U k:C i0:U [i/4] | loop: i1 k i0 | par: serial");
+  Folder folder;
+  const RunResult compiled = folder.compile(codegen::emit_standalone(point, {{64, 64, 1}, 4096}, 32, {}),
+                                            {"-fopenmp", "-DWACO_SELF_TEST"}, "self_test");
+  INFO(compiled.err);
+  REQUIRE(compiled.ok());
+  write_matrix(folder.file("input.mtx"), 61, 64, 0.1);
+  const RunResult run = run_process({folder.file("self_test"), folder.file("input.mtx")});
+  CHECK(run.end.code == 1);
+  CHECK(run.err.find("another shape") != std::string::npos);
+}
+
+TEST_CASE("standalone: two kernels live in one C program under their own prefixes", "[codegen]") {
+  Folder folder;
+  const auto emit = [&](const char* text, const char* prefix, const char* object) {
+    const std::string source = codegen::emit_standalone(schedule::parse(text), codegen::any_shape(), 32, {});
+    const RunResult compiled = folder.compile(source, {"-fopenmp", "-c", prefix}, object);
+    INFO(compiled.err);
+    REQUIRE(compiled.ok());
+  };
+  emit("spmv f64 | A: i:U k:C | loop: i k | par: serial", "-DWACO_PREFIX=one_", "one.o");
+  emit("spmv f64 | A: i:C k:S | loop: i k | par: serial", "-DWACO_PREFIX=two_", "two.o");
+  std::ofstream(folder.file("main.c")) << R"(
+#define WACO_DECLARATIONS_ONLY
+#define WACO_PREFIX one_
+#include "kernel.cpp"
+typedef struct two_handle two_handle;
+int two_create_csr(int64_t, int64_t, const int64_t*, const int64_t*, const void*, int32_t, int64_t, two_handle**);
+int two_run(two_handle*, const void*, const void*, void*);
+void two_destroy(two_handle*);
+int main(void) {
+  const int64_t row_ptr[] = {0, 2, 3}, col_idx[] = {2, 0, 1};
+  const double values[] = {3, 1, 2}, b[] = {10, 20, 30};
+  double c[2] = {0, 0}, d[2] = {0, 0};
+  one_handle* one;
+  two_handle* two;
+  if (one_create_csr(2, 3, row_ptr, col_idx, values, 0, 0, &one)) return 1;
+  if (two_create_csr(2, 3, row_ptr, col_idx, values, 0, 0, &two)) return 2;
+  if (one_run(one, b, 0, c) || two_run(two, b, 0, d)) return 3;
+  one_destroy(one);
+  two_destroy(two);
+  const int64_t bad[] = {0, 2, 1};
+  if (one_create_csr(2, 3, bad, col_idx, values, 0, 0, &one) != 1 || one) return 4;
+  return c[0] == 100 && c[1] == 40 && d[0] == 100 && d[1] == 40 ? 0 : 5;
+}
+)";
+  const RunResult linked = run_process({"gcc", folder.file("main.c"), folder.file("one.o"),
+                                        folder.file("two.o"), "-fopenmp", "-o", folder.file("main")});
+  INFO(linked.err);
+  REQUIRE(linked.ok());
+  CHECK(run_process({folder.file("main")}).end.code == 0);
+}
