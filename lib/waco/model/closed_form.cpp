@@ -1,0 +1,166 @@
+// Puts counts, code, traffic and balance together into a time.
+#include "waco/model/closed_form.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "waco/base/error.hpp"
+#include "waco/model/balance.hpp"
+
+namespace waco::model {
+
+using codegen::KernelShape;
+using schedule::LoopKind;
+using schedule::SuperSchedule;
+
+namespace {
+
+constexpr double kLongRow = 24;  // iterations beyond which the end of a loop is always mispredicted
+constexpr double kOverlap = 8;   // short chains of neighbouring rows overlap in the reorder window
+
+struct Overheads {
+  double loop_cycles = 0;
+  double loop_ns = 0;
+  double locate_cycles = 0;
+};
+
+/// Chance that the end of a loop of about `length` iterations is mispredicted.
+double mispredicted(double length, double irregularity) {
+  if (length >= kLongRow) return 1;
+  return std::min(1.0, irregularity + 0.05);
+}
+
+Overheads overheads_of(const KernelShape& shape, const WorkCounts& work, const PatternProfile& profile,
+                       const Ceilings& ceilings) {
+  Overheads sum;
+  for (size_t l = 0; l < work.loops.size(); l++) {
+    const auto& loop = shape.nest.loops[l];
+    const LoopCount& count = work.loops[l];
+    const bool innermost = static_cast<int>(l) == shape.nest.innermost_sparse;
+    const double copies = innermost ? std::max(1, shape.copies) : 1;
+    switch (loop.kind) {
+      case LoopKind::kCompressed:
+      case LoopKind::kSlots: {
+        const double length = count.iterations / std::max(1.0, count.entries);
+        sum.loop_cycles +=
+            count.entries * (4 + (copies > 1 ? copies : 0)) + count.iterations * (0.5 + 1.0 / copies);
+        sum.loop_ns += count.entries * ceilings.short_loop_ns * mispredicted(length, profile.irregularity());
+        break;
+      }
+      case LoopKind::kExtent:
+        sum.locate_cycles += count.searched > 0 ? count.searched : count.iterations;
+        break;
+      case LoopKind::kDenseTile:
+        break;
+      default:
+        sum.loop_cycles += count.entries * 2 + count.iterations * 1.5;
+        break;
+    }
+    sum.locate_cycles += count.searched * (4 + 6 * count.search_steps);
+  }
+  return sum;
+}
+
+double norm(double a, double b) {
+  return std::cbrt(a * a * a + b * b * b);
+}
+
+double scope_entries(const KernelShape& shape, const WorkCounts& work) {
+  if (shape.scope_depth <= 0) return 1;
+  const int last = std::min<int>(shape.scope_depth, static_cast<int>(work.loops.size())) - 1;
+  return last >= 0 ? work.loops[last].iterations : 1;
+}
+
+}  // namespace
+
+nlohmann::json to_json(const CostTerms& t) {
+  nlohmann::json levels = nlohmann::json::array();
+  for (int l = 1; l < kNumMemoryLevels; l++)
+    levels.push_back({{"level", kMemoryLevelNames[l]},
+                      {"bytes", t.traffic.level_bytes[l]},
+                      {"time_ns", t.traffic.level_ns[l]}});
+  return {{"total_ns", t.total_ns},
+          {"arithmetic_ns", t.arithmetic_ns},
+          {"latency_ns", t.latency_ns},
+          {"loop_ns", t.loop_ns},
+          {"locate_ns", t.locate_ns},
+          {"memory_ns", t.memory_ns},
+          {"output_ns", t.output_ns},
+          {"dispatch_ns", t.dispatch_ns},
+          {"imbalance", t.imbalance},
+          {"threads", t.threads},
+          {"stored_values", t.stored_values},
+          {"fill", t.fill},
+          {"flops", t.flops},
+          {"a_bytes", t.traffic.a_bytes},
+          {"dense_bytes", t.traffic.dense_bytes},
+          {"out_bytes", t.traffic.out_bytes},
+          {"levels", std::move(levels)}};
+}
+
+ClosedFormModel::ClosedFormModel(const matrix::SparseTensor& tensor, Ceilings ceilings)
+    : ceilings_(std::move(ceilings)), rates_(core_rates(ceilings_)), profile_(tensor), counter_(profile_) {}
+
+CostTerms ClosedFormModel::terms(const SuperSchedule& point) {
+  WACO_ASSERT(schedule::sparse_order(point.problem.op) == profile_.order());
+  CostTerms t;
+  const FormatCounts& format = counter_.format_counts(point);
+  const auto binding = codegen::bind(point, profile_.dims(), 0, ceilings_.vector_bytes);
+  const KernelShape shape = codegen::shape_kernel(point, binding);
+  const WorkCounts work = counter_.count(point, shape.nest, format);
+  const KernelCode code = kernel_code(shape, rates_, ceilings_.vector_bytes);
+  t.stored_values = format.stored_values;
+  t.fill = profile_.num_nonzeros() > 0 ? format.stored_values / profile_.num_nonzeros() : 1;
+  t.bodies = work.bodies;
+  const double per_value = point.problem.op == schedule::Op::kMttkrp ? 3 : 2;
+  t.flops =
+      per_value * work.bodies * work.unrolled * static_cast<double>(point.problem.rhs) / work.dense_tiles;
+
+  const int inner = shape.nest.innermost_sparse;
+  const double entries = inner >= 0 ? std::max(1.0, work.loops[inner].entries) : 1;
+  const double length = work.bodies / entries;
+  double bodies = work.bodies;
+  if (code.vector_step > 1)
+    bodies *=
+        profile_.padded_nonzeros(static_cast<int>(code.vector_step)) / std::max(1.0, profile_.num_nonzeros());
+  const double throughput = bodies * code.body_cycles;
+  const double chained = bodies * code.chain_cycles * length / (length + kOverlap);
+  const double around = entries * code.entry_cycles + scope_entries(shape, work) * code.scope_cycles;
+  const Overheads over = overheads_of(shape, work, profile_, ceilings_);
+
+  const double rows = static_cast<double>(profile_.row_pointers().size() - 1);
+  const double body_ns = std::max(throughput, chained) * rates_.cycle_ns;
+  const double row_ns = (around + over.loop_cycles) * rates_.cycle_ns + over.loop_ns;
+  const double row_weight = std::clamp(
+      row_ns / std::max(1.0, rows) / std::max(1e-3, body_ns / std::max(1.0, profile_.num_nonzeros())), 0.0,
+      20.0);
+  const Balance balance = estimate_balance(shape, work, profile_, ceilings_, row_weight);
+  t.threads = balance.threads;
+  t.imbalance = balance.factor;
+  t.dispatch_ns = balance.dispatch_ns;
+  t.traffic = estimate_traffic(shape, work, format, profile_, ceilings_, balance.threads, balance.migrates);
+
+  const double share = rates_.cycle_ns / balance.threads;
+  t.arithmetic_ns = throughput * share;
+  t.latency_ns = std::max(0.0, chained - throughput) * share;
+  t.loop_ns = (around + over.loop_cycles) * share + over.loop_ns / balance.threads;
+  t.locate_ns = over.locate_cycles * share;
+  for (const double ns : t.traffic.level_ns) t.memory_ns += ns;
+  const double out_bytes = t.traffic.out_bytes;
+  if (shape.zeroing == codegen::Zeroing::kGlobal)
+    t.output_ns += out_bytes / ceilings_.read(2, balance.threads);
+  if (shape.private_outputs)
+    t.output_ns += 3 * out_bytes * balance.threads / ceilings_.read(2, balance.threads);
+  const double compute = t.arithmetic_ns + t.latency_ns + t.loop_ns;
+  t.total_ns = (norm(compute, t.memory_ns) + t.locate_ns) * t.imbalance + t.output_ns + t.dispatch_ns;
+  return t;
+}
+
+std::vector<double> ClosedFormModel::costs(std::span<const SuperSchedule> points) {
+  std::vector<double> result;
+  result.reserve(points.size());
+  for (const auto& point : points) result.push_back(terms(point).total_ns);
+  return result;
+}
+
+}  // namespace waco::model

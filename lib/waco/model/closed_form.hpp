@@ -1,0 +1,52 @@
+// The closed-form cost model: predicted time of a SuperSchedule on a pattern, from counts of the pattern and
+// the machine's ceilings, without learning anything.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "waco/model/ceilings.hpp"
+#include "waco/model/cost_model.hpp"
+#include "waco/model/kernel_code.hpp"
+#include "waco/model/traffic.hpp"
+#include "waco/model/work_counts.hpp"
+
+namespace waco::model {
+
+/// Where the predicted time of one point goes. Times are wall times in nanoseconds.
+struct CostTerms {
+  double stored_values = 0;  ///< fill included
+  double fill = 1;           ///< stored values per nonzero
+  double bodies = 0;         ///< executions of the innermost code
+  double flops = 0;          ///< fill included
+  int threads = 1;           ///< that have work
+  Traffic traffic;           ///< bytes and time by memory level
+  double arithmetic_ns = 0;  ///< throughput of the register tile, operands in L1
+  double latency_ns = 0;     ///< what waiting for accumulators adds to it
+  double loop_ns = 0;        ///< starting and stepping loops, rows and blocks
+  double locate_ns = 0;      ///< searching coordinates in discordant orders, and loops over absent ones
+  double memory_ns = 0;      ///< all levels beyond L1
+  double output_ns = 0;      ///< zeroing, and adding up private outputs
+  double imbalance = 1;      ///< busiest thread over the mean
+  double dispatch_ns = 0;    ///< parallel regions, barriers, chunks
+  double total_ns = 0;
+};
+
+nlohmann::json to_json(const CostTerms& terms);
+
+class ClosedFormModel : public CostModel {
+ public:
+  ClosedFormModel(const matrix::SparseTensor& tensor, Ceilings ceilings);
+  /// Predicted nanoseconds of a run.
+  std::vector<double> costs(std::span<const schedule::SuperSchedule> points) override;
+  /// Requires a legal, canonical point of an op whose order is the tensor's.
+  CostTerms terms(const schedule::SuperSchedule& point);
+  const Ceilings& ceilings() const { return ceilings_; }
+
+ private:
+  Ceilings ceilings_;
+  CoreRates rates_;
+  PatternProfile profile_;
+  WorkCounter counter_;
+};
+
+}  // namespace waco::model

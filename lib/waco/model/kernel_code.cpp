@@ -1,0 +1,169 @@
+// Counts the instructions that emission produces for a register tile.
+#include "waco/model/kernel_code.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace waco::model {
+
+using codegen::KernelShape;
+using codegen::VectorAxis;
+using schedule::Op;
+
+namespace {
+
+/// Numbers of the unrolled block: rows of the output and of the reduction that one body covers.
+struct Block {
+  double outputs = 1;  ///< output elements (rows, for a dense index)
+  double reduced = 1;  ///< coordinates of the reduction
+  double leaves = 1;
+  double rows_read = 1;  ///< different rows of a dense operand that one body reads
+};
+
+Block block_of(const KernelShape& shape) {
+  Block block;
+  for (const auto& loop : shape.nest.loops) {
+    if (!loop.unrolled) continue;
+    const int index = loop.vars[0].index;
+    const double split = shape.point.format.split[index];
+    block.leaves *= split;
+    if (loop.kind == schedule::LoopKind::kLanes)
+      block.rows_read *= split;  // every lane has its own coordinate
+    if (!schedule::mode_is_output(shape.point.problem.op, index)) block.rows_read *= split;
+    (schedule::mode_is_output(shape.point.problem.op, index) ? block.outputs : block.reduced) *= split;
+  }
+  return block;
+}
+
+/// Instructions of `lanes` values picked by coordinates.
+Instructions gather(double lanes, bool in_hardware) {
+  if (in_hardware) return {0, lanes * 0.9, 0, lanes * 0.5};
+  return {0, lanes * 2, 0, lanes};  // a coordinate and a value each, and inserting it
+}
+
+void spmv_code(const KernelShape& shape, const Block& block, const CoreRates& rates, int vector_bytes,
+               KernelCode& code) {
+  const double lanes = shape.lanes, vectors = shape.num_vectors;
+  const bool hardware =
+      vector_bytes == 64 && shape.lanes * schedule::value_bytes(shape.point.problem.type) == 64;
+  const double sum_cycles = 4 + 3 * std::log2(std::max(1.0, lanes));
+  Instructions body;
+  double chain = 1;
+  switch (shape.axis) {
+    case VectorAxis::kLanes: {
+      body = gather(lanes, hardware);
+      body = {vectors, vectors * (body.loads + 1), 0, vectors * (body.other + 1)};
+      code.scope_cycles += vectors * 2;
+      break;
+    }
+    case VectorAxis::kBlockOutput:
+      body = {block.reduced * vectors, block.reduced * (vectors + 1), 0, 2};
+      chain = block.reduced;
+      code.scope_cycles += vectors * 2;
+      break;
+    case VectorAxis::kBlockReduced:
+      body = {block.outputs * vectors, (block.outputs + 1) * vectors, 0, 2};
+      code.scope_cycles += block.outputs * sum_cycles;
+      break;
+    case VectorAxis::kPositions: {
+      // Counted for one nonzero: a vector of them costs `lanes` times as much.
+      body = gather(lanes, hardware);
+      body = {1 / lanes, (body.loads + 1) / lanes, 0, (body.other + 2) / lanes};
+      chain = 1 / (lanes * vectors);
+      code.vector_step = lanes;
+      code.scope_cycles += sum_cycles + 3;
+      break;
+    }
+    default:
+      body = {block.leaves, 2 * block.leaves, 0, block.leaves};
+      chain = block.reduced;
+      code.scope_cycles += 2 * block.outputs;
+      break;
+  }
+  code.body_cycles = body.cycles(rates);
+  code.chain_cycles = chain * rates.latency / (shape.split_accumulators ? shape.copies : 1);
+}
+
+void dense_code(const KernelShape& shape, const Block& block, const CoreRates& rates, KernelCode& code) {
+  const double vectors = shape.num_vectors;
+  const double tail = shape.tile_tail > 0 ? 4 : 0;  // partial moves of the last vector
+  const double copies = shape.copies;
+  const Op op = shape.point.problem.op;
+  Instructions body;
+  double chains = 1;  // independent sums that one body feeds
+  if (op == Op::kSddmm) {
+    const double rows = block.outputs;  // both modes are outputs: the block's sides are not told apart
+    const double side = std::sqrt(rows);
+    body = {rows * vectors, vectors * (side + side / copies), 0, rows + tail};
+    if (rows == 1) body.loads = vectors * (1 + 1 / copies);
+    body.other += rows * (copies > 1 ? 8 : 12);  // adding up the lanes
+    body.stores += rows;
+    chains = std::max(8.0, rows * copies);
+  } else if (op == Op::kMttkrp && shape.factored < 0) {
+    body = {2 * block.leaves * vectors, 2 * block.leaves * vectors + block.leaves, 0, 2 + 2 * tail};
+    chains = block.outputs * vectors;
+  } else {
+    body = {block.leaves * vectors, block.rows_read * vectors + block.leaves, 0, 2 + tail};
+    chains = block.outputs * vectors;
+  }
+  if (shape.tile_in_memory && op != Op::kSddmm) {
+    body.loads += block.outputs * vectors;
+    body.stores += block.outputs * vectors;
+    chains = 1e9;
+  }
+  if (shape.split_accumulators) chains *= copies;
+  code.body_cycles = body.cycles(rates);
+  code.chain_cycles = block.leaves * vectors / chains * rates.latency;
+  if (op == Op::kSddmm) return;
+  if (!shape.tile_in_memory) {
+    const double moved = block.outputs * vectors;
+    const Instructions flush{0, shape.stores ? 0 : moved, moved,
+                             moved * (shape.split_accumulators ? copies : 1)};
+    code.scope_cycles += flush.cycles(rates) + 2;
+  }
+  if (shape.factored >= 0) {
+    const Instructions once{vectors * block.outputs, vectors, 0, vectors * copies + tail};
+    code.entry_cycles += once.cycles(rates);
+  }
+}
+
+/// Prefetch instructions of one nonzero.
+double prefetch_cycles(const KernelShape& shape, const CoreRates& rates) {
+  const auto& point = shape.point;
+  if (point.compute.prefetch == 0) return 0;
+  const double row = static_cast<double>(point.problem.rhs) * schedule::value_bytes(point.problem.type);
+  const double tile = point.compute.dense_tile > 0
+                          ? point.compute.dense_tile * schedule::value_bytes(point.problem.type)
+                          : row;
+  const double lines = std::clamp(std::ceil(tile / 64), 1.0, 16.0);
+  return Instructions{0, lines + 1, 0, 3}.cycles(rates);
+}
+
+}  // namespace
+
+CoreRates core_rates(const Ceilings& ceilings) {
+  CoreRates rates;
+  const double lanes = ceilings.vector_bytes / 4.0;
+  rates.cycle_ns = rates.fmas * 2 * lanes / ceilings.fma_f32_one;
+  rates.loads = std::clamp(ceilings.levels[0].read_one / ceilings.vector_bytes * rates.cycle_ns, 1.0, 3.0);
+  return rates;
+}
+
+double Instructions::cycles(const CoreRates& rates) const {
+  return std::max({fmas / rates.fmas, loads / rates.loads, stores / rates.stores,
+                   (fmas + loads * 0.5 + stores + other) / rates.issue});
+}
+
+KernelCode kernel_code(const KernelShape& shape, const CoreRates& rates, int vector_bytes) {
+  KernelCode code;
+  const Block block = block_of(shape);
+  if (shape.axis == VectorAxis::kDense) {
+    dense_code(shape, block, rates, code);
+  } else {
+    spmv_code(shape, block, rates, vector_bytes, code);
+  }
+  code.body_cycles += prefetch_cycles(shape, rates);
+  return code;
+}
+
+}  // namespace waco::model

@@ -1,0 +1,87 @@
+// What the closed-form model asks about a pattern, answered fast and from memory the second time. Counts of
+// large patterns are estimated from panels of whole rows; exact counts are the business of storage
+// prediction.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "waco/matrix/sparse_tensor.hpp"
+#include "waco/model/footprint.hpp"
+
+namespace waco::model {
+
+/// Per mode how finely a coordinate is looked at: 0 not at all, 1 the coordinate, s the coordinate / s.
+using Granules = std::array<int64_t, 3>;
+/// Modes, outermost first; for a matrix the third is unused.
+using ModeOrder = std::array<int8_t, 3>;
+
+/// Slots of an E or L level over groups of rows.
+struct LaneSlots {
+  double sliced = 0;  ///< positions with a width of its own for every slice
+  double fixed = 0;   ///< positions with one width for all slices
+  double slices = 0;
+};
+
+/// A pattern's counts. Not safe for use by several threads at once.
+class PatternProfile {
+ public:
+  explicit PatternProfile(const matrix::SparseTensor& tensor);
+
+  int order() const { return order_; }
+  const std::array<int64_t, 3>& dims() const { return dims_; }
+  double num_nonzeros() const { return static_cast<double>(coords_[0].size()); }
+  const std::vector<int64_t>& row_pointers() const { return row_pointers_; }
+
+  /// Number of distinct tuples of coordinates seen at these granules: the positions of a compressed level
+  /// below the levels of the same variables.
+  double distinct(const Granules& granules);
+  /// Positions of an ELL or sliced level of `lanes` rows a slice, rows sorted by length inside windows of
+  /// `window`.
+  const LaneSlots& lane_slots(int64_t lanes, int64_t window);
+  /// The accesses to coordinates of `mode`, `grain` of them to an element, when the nonzeros are visited in
+  /// the order of `modes`; window unit: nonzeros.
+  const FootprintCurve& footprint(const ModeOrder& modes, int mode, int64_t grain);
+  /// Most nonzeros in any aligned group of `rows` rows.
+  double heaviest_rows(int64_t rows);
+  /// Nonzeros of the longest rows that make up a `share` of all rows, as a share of all nonzeros.
+  double longest_rows_share(double share);
+  /// Share of the rows whose number of nonzeros differs from that of the row before: how badly a branch
+  /// predictor does at the end of short rows.
+  double irregularity() const { return irregularity_; }
+  /// Nonzeros, when each row's number is rounded up to a multiple of `step`.
+  double padded_nonzeros(int step);
+
+ private:
+  struct Panel {
+    int64_t begin = 0, end = 0;  ///< nonzeros
+  };
+  void choose_panels();
+  double count_in_panels(const Granules& granules) const;
+  double count_everywhere(const Granules& granules) const;
+  double count_by_footprint(const Granules& granules);
+  double compute_distinct(const Granules& granules);
+  const std::vector<int32_t>& visit_order(const ModeOrder& modes);
+
+  int order_;
+  std::array<int64_t, 3> dims_{1, 1, 1};
+  std::array<std::vector<int32_t>, 3> coords_;
+  std::vector<int64_t> row_pointers_;
+  std::vector<Panel> panels_;
+  double panel_nonzeros_ = 0;
+  int64_t panel_rows_ = 0;  ///< rows of the shortest panel
+  std::map<Granules, double> distinct_;
+  std::map<std::tuple<int64_t, int64_t>, LaneSlots> lane_slots_;
+  std::map<std::tuple<ModeOrder, int, int64_t>, std::unique_ptr<FootprintCurve>> footprints_;
+  std::map<ModeOrder, std::vector<int32_t>> visit_orders_;
+  double irregularity_ = 0;
+  std::vector<int64_t> sorted_lengths_;  ///< longest first; filled when first needed
+  std::map<int64_t, double> heaviest_;
+  std::map<int, double> padded_;
+};
+
+}  // namespace waco::model

@@ -1,0 +1,159 @@
+// Counting distinct coordinate tuples: exactly where that is cheap, else from panels of rows or a sample of
+// tuples.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "waco/model/pattern_profile.hpp"
+
+namespace waco::model {
+
+namespace {
+
+constexpr int64_t kPanelNonzeros = 100000;  // counted per question
+constexpr int64_t kNumPanels = 16;
+constexpr int64_t kExactNonzeros = 2 * kPanelNonzeros;
+
+uint64_t mix(uint64_t h, uint64_t coordinate) {
+  h = (h ^ coordinate) * 0x9e3779b97f4a7c15ull;
+  return h ^ (h >> 29);
+}
+
+/// An open-addressing set of 64-bit hashes.
+class HashSet {
+ public:
+  explicit HashSet(size_t expected) : slots_(std::bit_ceil(expected * 2 + 16), 0), mask_(slots_.size() - 1) {}
+  void insert(uint64_t hash) {
+    hash |= 1;
+    size_t at = (hash >> 20) & mask_;
+    while (slots_[at] != 0 && slots_[at] != hash) at = (at + 1) & mask_;
+    size_ += slots_[at] == 0;
+    slots_[at] = hash;
+  }
+  double size() const { return static_cast<double>(size_); }
+
+ private:
+  std::vector<uint64_t> slots_;
+  size_t mask_;
+  size_t size_ = 0;
+};
+
+/// Hashes tuples of coordinates at given granules; powers of two are shifted.
+class TupleHash {
+ public:
+  TupleHash(const std::array<std::vector<int32_t>, 3>& coords, const Granules& granules, int order) {
+    for (int m = 0; m < order; m++) {
+      if (granules[m] == 0) continue;
+      const auto granule = static_cast<uint32_t>(std::min<int64_t>(granules[m], INT32_MAX));
+      parts_.push_back(
+          {coords[m].data(), granule, std::has_single_bit(granule) ? std::countr_zero(granule) : -1});
+    }
+  }
+  uint64_t operator()(int64_t n) const {
+    uint64_t h = 0x1234567;
+    for (const Part& part : parts_) {
+      const auto c = static_cast<uint32_t>(part.coords[n]);
+      h = mix(h, part.shift >= 0 ? c >> part.shift : c / part.granule);
+    }
+    return mix(h, 0x51ed27);
+  }
+
+ private:
+  struct Part {
+    const int32_t* coords;
+    uint32_t granule;
+    int shift;
+  };
+  std::vector<Part> parts_;
+};
+
+}  // namespace
+
+void PatternProfile::choose_panels() {
+  const int64_t nnz = static_cast<int64_t>(coords_[0].size());
+  const int64_t rows = static_cast<int64_t>(row_pointers_.size()) - 1;
+  if (nnz <= kExactNonzeros) {
+    panels_ = {{0, nnz}};
+    panel_rows_ = rows;
+    panel_nonzeros_ = static_cast<double>(nnz);
+    return;
+  }
+  panel_rows_ = rows;
+  int64_t end_row = 0;
+  for (int64_t p = 0; p < kNumPanels; p++) {
+    const int64_t at = nnz / kNumPanels * p;
+    int64_t row = std::max<int64_t>(coords_[0][static_cast<size_t>(at)], end_row);
+    const int64_t begin_row = row;
+    while (row < rows && row_pointers_[row] - row_pointers_[begin_row] < kPanelNonzeros / kNumPanels) row++;
+    if (row == begin_row) continue;
+    panels_.push_back({row_pointers_[begin_row], row_pointers_[row]});
+    panel_rows_ = std::min(panel_rows_, row - begin_row);
+    panel_nonzeros_ += static_cast<double>(row_pointers_[row] - row_pointers_[begin_row]);
+    end_row = row;
+  }
+}
+
+double PatternProfile::count_in_panels(const Granules& granules) const {
+  const TupleHash hash(coords_, granules, order_);
+  HashSet seen(static_cast<size_t>(panel_nonzeros_));
+  for (const Panel& panel : panels_)
+    for (int64_t n = panel.begin; n < panel.end; n++) seen.insert(hash(n));
+  return seen.size() * num_nonzeros() / std::max(1.0, panel_nonzeros_);
+}
+
+double PatternProfile::count_everywhere(const Granules& granules) const {
+  const TupleHash hash(coords_, granules, order_);
+  const int64_t nnz = static_cast<int64_t>(coords_[0].size());
+  // Tuples are sampled by their hash, so that all occurrences of one are kept or dropped together.
+  const uint64_t keep_one_in =
+      std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(1, nnz / kPanelNonzeros)));
+  HashSet sampled(static_cast<size_t>(nnz) / keep_one_in * 4 + 1024);
+  const int64_t room = nnz / static_cast<int64_t>(keep_one_in) * 4 + 512;
+  int64_t kept = 0;
+  for (int64_t n = 0; n < nnz && kept <= room; n++) {
+    const uint64_t h = hash(n);
+    if ((h >> 56) % keep_one_in != 0) continue;
+    kept++;
+    sampled.insert(h);
+  }
+  const bool trusted = keep_one_in == 1 || (kept <= room && sampled.size() > 1000);
+  if (trusted) return sampled.size() * static_cast<double>(keep_one_in);
+  HashSet all(static_cast<size_t>(nnz));
+  for (int64_t n = 0; n < nnz; n++) all.insert(hash(n));
+  return all.size();
+}
+
+double PatternProfile::count_by_footprint(const Granules& granules) {
+  const double blocks = std::ceil(static_cast<double>(dims_[0]) / static_cast<double>(granules[0]));
+  const auto& curve = footprint({0, 1, 2}, 1, granules[1]);
+  return std::min(num_nonzeros(), blocks * curve.distinct(num_nonzeros() / blocks));
+}
+
+double PatternProfile::compute_distinct(const Granules& granules) {
+  const bool all = std::count(granules.begin(), granules.begin() + order_, 1) == order_;
+  if (all) return num_nonzeros();
+  if (granules[0] == 0 || panels_.size() <= 1) return count_everywhere(granules);
+  const bool only_rows = std::count(granules.begin() + 1, granules.begin() + order_, 0) == order_ - 1;
+  if (only_rows) {
+    double groups = 0;
+    int32_t last = -1;
+    for (const int32_t row : coords_[0]) {
+      const auto group = static_cast<int32_t>(row / granules[0]);
+      groups += group != last;
+      last = group;
+    }
+    return groups;
+  }
+  if (granules[0] * 8 <= panel_rows_ || granules[0] == 1) return count_in_panels(granules);
+  return order_ == 2 ? count_by_footprint(granules) : count_everywhere(granules);
+}
+
+double PatternProfile::distinct(const Granules& granules) {
+  if (num_nonzeros() == 0) return 0;
+  if (granules == Granules{0, 0, 0}) return 1;
+  const auto [entry, is_new] = distinct_.try_emplace(granules, 0.0);
+  if (is_new) entry->second = compute_distinct(granules);
+  return entry->second;
+}
+
+}  // namespace waco::model
