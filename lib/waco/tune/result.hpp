@@ -1,0 +1,85 @@
+// What tuning found: every candidate, the best of them, and how sure that is.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "waco/base/machine.hpp"
+#include "waco/measure/measurement.hpp"
+#include "waco/schedule/super_schedule.hpp"
+
+namespace waco::tune {
+
+/// How much work a run puts in; see docs/command-line.md.
+enum class Effort : uint8_t { kNone, kQuick, kNormal, kFull };
+std::string_view name(Effort effort);
+std::optional<Effort> parse_effort(std::string_view text);
+
+/// The input, as far as files mention it.
+struct MatrixSummary {
+  std::string name;
+  std::vector<int64_t> dims;  ///< [order]
+  int64_t num_nonzeros = 0;
+  std::string hash;  ///< matrix::pattern_hash
+};
+
+/// One point and what became of it.
+struct Candidate {
+  measure::Measurement measurement;
+  std::optional<double> predicted_cost_ns;  ///< none for points given by hand
+  bool measured = false;                    ///< false: ranked only, or the run ended before its turn
+};
+
+/// The winner.
+struct Best {
+  schedule::SuperSchedule point;
+  bool is_baseline = false;  ///< fixed_csr itself
+  bool significant = false;  ///< faster than fixed_csr by more than the interval
+  bool verified = false;     ///< its result was compared with the reference
+  measure::Estimate time_ns;
+  measure::Estimate speedup;  ///< 1 for fixed_csr; 0 when nothing was timed
+  int64_t pack_ns = 0;
+  int64_t stored_bytes = 0;
+};
+
+struct StageSeconds {
+  double read = 0;     ///< filled by whoever read the input
+  double machine = 0;  ///< describing it, and its ceilings (cached after the first run)
+  double rank = 0;     ///< pattern counts, predictions and search
+  double measure = 0;  ///< compiling, packing, verifying, timing
+  double total = 0;
+};
+
+struct TuneResult {
+  MatrixSummary matrix;
+  schedule::Problem problem;
+  int threads = 1;
+  Effort effort = Effort::kNormal;
+  uint64_t seed = 1;
+  Machine machine;
+
+  std::optional<measure::Measurement> baseline;
+  std::vector<Candidate>
+      candidates;            ///< fastest first, then those not timed to the end, then those that failed
+  std::optional<Best> best;  ///< none when not one point could be verified
+  int64_t num_ranked = 0;
+  StageSeconds seconds;
+  std::vector<std::string> warnings;
+  bool complete = true;
+  std::string stopped_by;  ///< "SIGTERM", "the time budget is spent"; empty when complete
+
+  /// Calls after which the time that packing takes over fixed_csr's, plus `extra_ns`, is repaid; none when it
+  /// never is.
+  std::optional<int64_t> break_even_calls(double extra_ns = 0) const;
+};
+
+/// The plan document without its artifact header (docs/file-formats.md).
+nlohmann::json to_json(const TuneResult& result);
+
+/// Candidates, fastest first, as an aligned table for people; the last line names the winner.
+std::string to_table(const TuneResult& result);
+
+}  // namespace waco::tune

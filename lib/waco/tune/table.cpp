@@ -1,0 +1,88 @@
+// The result as a table for people.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "waco/tune/result.hpp"
+
+namespace waco::tune {
+namespace {
+
+/// A time with three significant digits: "12.3 us".
+std::string time_text(double ns) {
+  constexpr const char* kUnits[] = {"ns", "us", "ms", "s"};
+  int unit = 0;
+  for (; ns >= 999.5 && unit < 3; ++unit) ns /= 1000;
+  return fmt::format("{:.{}f} {}", ns, ns >= 99.95 ? 0 : ns >= 9.995 ? 1 : 2, kUnits[unit]);
+}
+
+std::string bytes_text(int64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};
+  double amount = static_cast<double>(bytes);
+  int unit = 0;
+  for (; amount >= 999.5 && unit < 4; ++unit) amount /= 1000;
+  return fmt::format("{:.{}f} {}", amount, unit == 0 || amount >= 99.95 ? 0 : 1, kUnits[unit]);
+}
+
+std::string interval_text(const measure::Estimate& estimate) {
+  return fmt::format("{:.2f}-{:.2f}", estimate.low, estimate.high);
+}
+
+/// The text form without the op, which is the same in every line.
+std::string plan_text(const schedule::SuperSchedule& point) {
+  const std::string text = schedule::to_text(point);
+  return text.substr(std::min(text.find("| "), text.size() - 2) + 2);
+}
+
+std::string row(std::string_view time, std::string_view speedup, std::string_view interval,
+                std::string_view pack, std::string_view bytes, std::string_view plan) {
+  return fmt::format("{:>10}  {:>8}  {:>11}  {:>9}  {:>9}  {}\n", time, speedup, interval, pack, bytes, plan);
+}
+
+std::string candidate_row(const Candidate& candidate) {
+  const measure::Measurement& m = candidate.measurement;
+  const std::string plan = plan_text(m.point);
+  if (!candidate.measured) {
+    const double predicted = candidate.predicted_cost_ns.value_or(0);
+    return row(predicted > 0 ? "~" + time_text(predicted) : "-", "-", "", "", "", plan);
+  }
+  if (!m.ok())
+    return row(name(m.status), "-", "", "", "", plan + (m.message.empty() ? "" : "  (" + m.message + ")"));
+  if (m.censored)
+    return row(">" + time_text(m.median_ns()), fmt::format("<{:.2f}x", m.speedup.median), "",
+               time_text(static_cast<double>(m.pack_ns)), bytes_text(m.stored_bytes), plan);
+  return row(time_text(m.median_ns()), fmt::format("{:.2f}x", m.speedup.median), interval_text(m.speedup),
+             time_text(static_cast<double>(m.pack_ns)), bytes_text(m.stored_bytes), plan);
+}
+
+std::string verdict(const TuneResult& result) {
+  if (!result.best) return "no point could be verified\n";
+  const Best& best = *result.best;
+  if (best.time_ns.median <= 0)
+    return fmt::format("best by prediction{}: {}\n", best.verified ? ", verified" : "",
+                       schedule::to_text(best.point));
+  if (best.is_baseline)
+    return fmt::format("best: fixed_csr, {} a call; no candidate is significantly faster\n",
+                       time_text(best.time_ns.median));
+  const auto calls = result.break_even_calls();
+  return fmt::format("best: {:.2f}x over fixed_csr, {} a call, verified{}\n      {}\n", best.speedup.median,
+                     time_text(best.time_ns.median),
+                     calls ? fmt::format(", packing repaid after {} calls", *calls) : "",
+                     schedule::to_text(best.point));
+}
+
+}  // namespace
+
+std::string to_table(const TuneResult& result) {
+  std::string text = row("time", "speedup", "interval", "pack", "stored", "plan");
+  if (result.baseline) {
+    const measure::Measurement& csr = *result.baseline;
+    text += row(time_text(csr.median_ns()), "1.00x", "", time_text(static_cast<double>(csr.pack_ns)),
+                bytes_text(csr.stored_bytes), "fixed_csr");
+  }
+  for (const Candidate& candidate : result.candidates) text += candidate_row(candidate);
+  for (const std::string& warning : result.warnings) text += fmt::format("note: {}\n", warning);
+  return text + verdict(result);
+}
+
+}  // namespace waco::tune
