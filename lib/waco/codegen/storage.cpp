@@ -1,0 +1,108 @@
+// The library's side of packing: tensors and format schedules in, an owned waco_storage out.
+#include "waco/codegen/storage.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels-templates/packer.hpp"
+#include "waco/base/error.hpp"
+
+namespace waco::codegen {
+namespace {
+
+/// Values in the order of the input -> their places in storage, rounded to the storage's type.
+template <class T>
+void store_values(waco_storage& storage, const std::vector<double>& values, int threads) {
+  T* stored = static_cast<T*>(storage.values);
+  waco_parallel(threads, [&](int t) {
+    const int64_t end = waco_share(storage.num_nonzeros, threads, t + 1);
+    for (int64_t n = waco_share(storage.num_nonzeros, threads, t); n < end; ++n)
+      stored[storage.source[n]] = static_cast<T>(values[n]);
+  });
+}
+
+template <class T>
+std::vector<double> gather_values(const waco_storage& storage, const T* stored) {
+  std::vector<double> values(storage.num_nonzeros);
+  for (int64_t n = 0; n < storage.num_nonzeros; ++n)
+    values[n] = static_cast<double>(stored[storage.source[n]]);
+  return values;
+}
+
+}  // namespace
+
+waco_format to_abi(const schedule::FormatSchedule& format, schedule::Op op) {
+  WACO_ASSERT(format.levels.size() <= WACO_MAX_LEVELS);
+  waco_format result{};
+  result.order = schedule::sparse_order(op);
+  result.num_levels = static_cast<int32_t>(format.levels.size());
+  std::copy(format.split.begin(), format.split.end(), result.split);
+  result.sort_window = format.sort_window;
+  for (size_t l = 0; l < format.levels.size(); ++l) {
+    const schedule::Level& level = format.levels[l];
+    result.level[l].mode = level.var.index;
+    result.level[l].inner = level.var.inner ? 1 : 0;
+    result.level[l].kind = static_cast<int32_t>(level.kind);
+  }
+  return result;
+}
+
+Storage::Storage(Storage&& other) noexcept : storage_(std::exchange(other.storage_, waco_storage{})) {}
+
+Storage& Storage::operator=(Storage&& other) noexcept {
+  if (this != &other) {
+    waco_free(&storage_);
+    storage_ = std::exchange(other.storage_, waco_storage{});
+  }
+  return *this;
+}
+
+Storage::~Storage() {
+  waco_free(&storage_);
+}
+
+int64_t Storage::bytes() const {
+  return waco_storage_bytes(&storage_);
+}
+
+Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule& format, schedule::Op op,
+             schedule::ValueType type, int threads) {
+  WACO_ASSERT(tensor.order() == schedule::sparse_order(op));
+  WACO_ASSERT(static_cast<int>(tensor.coords.size()) == tensor.order());
+  const int64_t* coords[3] = {};
+  for (int m = 0; m < tensor.order(); ++m) {
+    WACO_ASSERT(static_cast<int64_t>(tensor.coords[m].size()) == tensor.num_nonzeros());
+    coords[m] = tensor.coords[m].data();
+  }
+  const waco_format abi_format = to_abi(format, op);
+  const bool is_f64 = type == schedule::ValueType::kF64;
+  waco_storage packed;
+  const int status =
+      waco_pack(&abi_format, tensor.dims.data(), tensor.num_nonzeros(), coords,
+                is_f64 ? tensor.values.data() : nullptr, schedule::value_bytes(type), threads, &packed);
+  if (status == WACO_OUT_OF_MEMORY) {
+    throw EnvironmentError(
+        fmt::format("{}: not enough memory to pack {} nonzeros as \"{}\"; choose a format with "
+                    "less fill",
+                    tensor.name, tensor.num_nonzeros(), schedule::to_text(format, op)));
+  }
+  WACO_ASSERT(status == WACO_OK);
+  Storage storage(packed);
+  if (!is_f64) store_values<float>(storage.abi(), tensor.values, std::max(threads, 1));
+  return storage;
+}
+
+std::vector<int64_t> partition(const Storage& storage, int threads, bool may_cut_rows) {
+  WACO_ASSERT(threads >= 1);
+  std::vector<int64_t> bounds(2 * (static_cast<size_t>(threads) + 1));
+  waco_partition(&storage.abi(), threads, may_cut_rows ? 1 : 0, bounds.data());
+  return bounds;
+}
+
+std::vector<double> unpack_values(const Storage& storage, const void* stored_values) {
+  const waco_storage& s = storage.abi();
+  return s.value_bytes == 4 ? gather_values(s, static_cast<const float*>(stored_values))
+                            : gather_values(s, static_cast<const double*>(stored_values));
+}
+
+}  // namespace waco::codegen
