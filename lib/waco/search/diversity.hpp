@@ -1,0 +1,24 @@
+// Choosing results that differ in what matters, so that measuring ten points tells more than measuring one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "waco/search/pool.hpp"
+
+namespace waco::search {
+
+/// What a point is called at three grains; equal names mean alike points.
+struct Kinship {
+  std::string family;     ///< levels and loop order without numbers: "CSR", "row blocks", ...
+  std::string format;     ///< the format schedule with its numbers
+  std::string structure;  ///< format, loops, tile and unroll: all but how work is handed out and prefetched
+};
+Kinship kinship(const schedule::SuperSchedule& point);
+
+/// At most `num_results` feasible points of the pool, cheapest first. First one point per structure, at most
+/// two per format and two fifths of the results per family; what remains is filled with the cheapest that
+/// differ in policy, then with the cheapest.
+std::vector<Scored> select_diverse(Pool& pool, int num_results);
+
+}  // namespace waco::search

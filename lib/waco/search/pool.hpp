@@ -1,0 +1,34 @@
+// The points a search has scored so far, without duplicates.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "waco/search/search.hpp"
+
+namespace waco::search {
+
+class Pool {
+ public:
+  Pool(model::CostModel& model, const Feasible& feasible) : model_(model), feasible_(feasible) {}
+
+  /// Scores the points that were not seen before, at most `limit` of them; returns how many were new.
+  int64_t add(std::vector<schedule::SuperSchedule> points, int64_t limit);
+  /// Places of all points in `scored()` by increasing cost; ties in order of arrival.
+  std::vector<size_t> by_cost() const;
+  const std::vector<Scored>& scored() const { return scored_; }
+  /// Whether a scored point may be tried; asked at most once for a format and number of threads.
+  bool feasible(size_t place);
+  int64_t size() const { return static_cast<int64_t>(scored_.size()); }
+
+ private:
+  model::CostModel& model_;
+  const Feasible& feasible_;
+  std::vector<Scored> scored_;
+  std::unordered_set<std::string> seen_;
+  std::unordered_map<std::string, bool> feasible_formats_;
+};
+
+}  // namespace waco::search
