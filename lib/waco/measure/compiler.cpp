@@ -1,0 +1,111 @@
+// Finding and running the system's C++ compiler.
+#include "waco/measure/compiler.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+#include "waco/base/process.hpp"
+
+namespace waco::measure {
+namespace fs = std::filesystem;
+namespace {
+
+/// The program behind a command word, searched in PATH; empty when there is none.
+fs::path resolve(const std::string& program) {
+  if (program.find('/') != std::string::npos)
+    return ::access(program.c_str(), X_OK) == 0 ? fs::path(program) : fs::path();
+  const char* path = std::getenv("PATH");
+  std::string rest = path != nullptr ? path : "/usr/bin:/bin";
+  while (!rest.empty()) {
+    const size_t colon = std::min(rest.find(':'), rest.size());
+    const fs::path candidate = fs::path(rest.substr(0, colon)) / program;
+    if (::access(candidate.c_str(), X_OK) == 0 && !fs::is_directory(candidate)) return candidate;
+    rest.erase(0, colon + 1);
+  }
+  return {};
+}
+
+std::string choose_command(const std::string& command) {
+  if (!command.empty()) return command;
+  const char* variable = std::getenv("CXX");
+  if (variable != nullptr && !command_words(variable).empty()) return variable;
+  for (const char* name : {"c++", "g++", "clang++"}) {
+    if (!resolve(name).empty()) return name;
+  }
+  throw EnvironmentError(
+      "no C++ compiler found (c++, g++, clang++): install g++, or name one with --compiler or CXX",
+      ExitCode::kCompiler);
+}
+
+/// Path, size and date of every word of the command that is a program (a wrapper may stand before the
+/// compiler).
+std::string programs_of(const std::string& command) {
+  std::string text;
+  for (const std::string& word : command_words(command)) {
+    std::error_code error;
+    const fs::path path = fs::canonical(resolve(word), error);
+    if (error) {
+      text += word + '\n';
+      continue;
+    }
+    const auto date = fs::last_write_time(path, error).time_since_epoch().count();
+    text += fmt::format("{} {} {}\n", path.string(), fs::file_size(path, error), date);
+  }
+  return text;
+}
+
+/// The first few lines around the first error: what a person needs, not a page of notes.
+std::string shorten(const std::string& err) {
+  const size_t error = err.find("error:");
+  size_t begin = error == std::string::npos ? 0 : err.rfind('\n', error);
+  begin = begin == std::string::npos ? 0 : begin;
+  while (begin < err.size() && err[begin] == '\n') ++begin;
+  std::string text = err.substr(begin, 600);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+Compiler Compiler::find(const std::string& command) {
+  Compiler compiler;
+  compiler.target_ = compiler_target(choose_command(command));
+  compiler.identity_ = fmt::format("{}{}\n{}", programs_of(compiler.target_.command),
+                                   compiler.target_.version, compiler.target_.fingerprint);
+  return compiler;
+}
+
+CompileOutcome Compiler::compile(const std::string& source, const std::string& flags, const fs::path& folder,
+                                 double timeout_s, const StopToken& stop) const {
+  const fs::path input = folder / "kernel.cpp";
+  write_file_atomically(input, source);
+  std::vector<std::string> arguments = command_words(target_.command);
+  for (const std::string& flag : command_words(flags)) arguments.push_back(flag);
+  for (const char* flag : {"-std=c++17", "-fopenmp", "-fPIC", "-shared", "-w", "-o"})
+    arguments.emplace_back(flag);
+  arguments.push_back((folder / "kernel.so").string());
+  arguments.push_back(input.string());
+
+  RunOptions options;
+  options.timeout_s = timeout_s;
+  options.stop = stop;
+  options.environment = {{"TMPDIR", folder.string()}, {"LC_ALL", "C"}};
+  const RunResult run = run_process(arguments, options);
+  CompileOutcome outcome;
+  outcome.ok = run.ok();
+  outcome.stopped = run.stopped;
+  if (run.timed_out) {
+    outcome.diagnostic = fmt::format("the compiler did not finish within {:.0f} s", timeout_s);
+  } else if (!run.ok()) {
+    outcome.diagnostic = shorten(run.err);
+    if (outcome.diagnostic.empty())
+      outcome.diagnostic = fmt::format("the compiler ended with {}", run.end.describe());
+  }
+  return outcome;
+}
+
+}  // namespace waco::measure

@@ -1,0 +1,40 @@
+// The system's C++ compiler: found once, described, and run on one source text at a time.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "waco/base/machine.hpp"
+#include "waco/base/signals.hpp"
+
+namespace waco::measure {
+
+/// How one compilation ended.
+struct CompileOutcome {
+  bool ok = false;
+  bool stopped = false;    ///< killed because a stop was requested; says nothing about the source
+  std::string diagnostic;  ///< why not, in at most a few lines
+};
+
+class Compiler {
+ public:
+  /// `command` (may hold several words), or $CXX, or the first of c++, g++, clang++ that is installed. Throws
+  /// EnvironmentError with exit code kCompiler when it can't be run.
+  static Compiler find(const std::string& command = {});
+
+  const CompilerTarget& target() const { return target_; }
+  /// Changes whenever the same source could compile to different code: path, size and date of the program,
+  /// version, and every macro of the native target.
+  const std::string& identity() const { return identity_; }
+
+  /// Compiles `source` to a shared object with OpenMP. All files stay in `folder`: kernel.cpp and kernel.so.
+  CompileOutcome compile(const std::string& source, const std::string& flags,
+                         const std::filesystem::path& folder, double timeout_s, const StopToken& stop) const;
+
+ private:
+  CompilerTarget target_;
+  std::string identity_;
+};
+
+}  // namespace waco::measure

@@ -1,0 +1,191 @@
+// The compiled kernels' folder: keys, manifests, validation and parallel compilation.
+#include "waco/measure/kernel_cache.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+#include "waco/base/version.hpp"
+
+namespace waco::measure {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr int kManifestVersion = 1;
+constexpr const char* kManifestFormat = "waco-kernel";
+
+constexpr const char* kOpenMpSource = R"(
+#include <omp.h>
+extern "C" int waco_openmp_check(int threads) {
+  int sum = 0;
+#pragma omp parallel for num_threads(threads) reduction(+ : sum)
+  for (int n = 0; n < 64; ++n) sum += omp_get_num_threads();
+  return sum;
+}
+)";
+
+/// A folder inside the cache, so that renaming out of it is one step; removed at the end.
+class BuildFolder {
+ public:
+  explicit BuildFolder(const fs::path& cache) : path_(temporary_name(cache / "build")) {
+    make_private_folder(path_);
+  }
+  ~BuildFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  BuildFolder(const BuildFolder&) = delete;
+  BuildFolder& operator=(const BuildFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+}  // namespace
+
+KernelCache::KernelCache(Compiler compiler, fs::path folder)
+    : compiler_(std::move(compiler)), folder_(std::move(folder)) {
+  make_private_folder(folder_);
+  remove_leftovers();
+}
+
+std::string KernelCache::key(const CompileRequest& request) const {
+  // Lengths keep the three texts apart.
+  return content_hash(fmt::format("{}\n{} {} {}\n{}{}{}", kManifestVersion, request.source.size(),
+                                  request.flags.size(), compiler_.identity().size(), request.source,
+                                  request.flags, compiler_.identity()));
+}
+
+CompiledKernel KernelCache::get(const CompileRequest& request, double timeout_s,
+                                const StopToken& stop) const {
+  const std::string name = key(request);
+  if (is_valid(name)) {
+    CompiledKernel kernel;
+    kernel.library = folder_ / (name + ".so");
+    kernel.from_cache = true;
+    return kernel;
+  }
+  return compile(name, request, timeout_s, stop);
+}
+
+std::vector<CompiledKernel> KernelCache::get_all(const std::vector<CompileRequest>& requests, int threads,
+                                                 double timeout_s, const StopToken& stop) const {
+  std::map<std::string, size_t> first_of;  // key -> first request with it
+  std::vector<size_t> same_as(requests.size());
+  std::vector<size_t> distinct;
+  for (size_t n = 0; n < requests.size(); ++n) {
+    same_as[n] = first_of.emplace(key(requests[n]), n).first->second;
+    if (same_as[n] == n) distinct.push_back(n);
+  }
+
+  std::vector<CompiledKernel> kernels(requests.size());
+  std::atomic<size_t> next{0};
+  std::exception_ptr failure;
+  std::mutex failure_mutex;
+  const auto work = [&] {
+    for (size_t n; (n = next++) < distinct.size();) {
+      try {
+        kernels[distinct[n]] = get(requests[distinct[n]], timeout_s, stop);
+      } catch (...) {
+        const std::lock_guard lock(failure_mutex);
+        failure = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::thread> pool;
+  const size_t num_threads = std::min<size_t>(distinct.size(), static_cast<size_t>(std::max(threads, 1)));
+  for (size_t t = 1; t < num_threads; ++t) pool.emplace_back(work);
+  work();
+  for (std::thread& thread : pool) thread.join();
+  if (failure) std::rethrow_exception(failure);
+  for (size_t n = 0; n < requests.size(); ++n) {
+    if (same_as[n] != n) kernels[n] = kernels[same_as[n]];
+  }
+  return kernels;
+}
+
+void KernelCache::require_openmp() const {
+  const CompiledKernel kernel = get({kOpenMpSource, "-O1"}, 60);
+  if (kernel.ok()) return;
+  throw EnvironmentError(
+      fmt::format("compiler '{}' can't build OpenMP shared objects: {}; install its OpenMP runtime or "
+                  "name another compiler with --compiler or CXX",
+                  compiler_.target().command, kernel.diagnostic.substr(0, kernel.diagnostic.find('\n'))),
+      ExitCode::kCompiler);
+}
+
+bool KernelCache::is_valid(const std::string& key) const {
+  const fs::path manifest = folder_ / (key + ".json");
+  const fs::path library = folder_ / (key + ".so");
+  std::error_code error;
+  if (!fs::exists(manifest, error) || !fs::exists(library, error)) return false;
+  try {
+    const nlohmann::json json = nlohmann::json::parse(read_file(manifest));
+    if (json.at("format") != kManifestFormat || json.at("version") != kManifestVersion) return false;
+    const std::string content = read_file(library);
+    return json.at("size_bytes") == content.size() && json.at("checksum") == content_hash(content);
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  } catch (const EnvironmentError&) {
+    return false;
+  }
+}
+
+CompiledKernel KernelCache::compile(const std::string& key, const CompileRequest& request, double timeout_s,
+                                    const StopToken& stop) const {
+  CompiledKernel kernel;
+  if (stop()) {
+    kernel.stopped = true;
+    return kernel;
+  }
+  const BuildFolder build(folder_);
+  const auto start = std::chrono::steady_clock::now();
+  const CompileOutcome outcome =
+      compiler_.compile(request.source, request.flags, build.path(), timeout_s, stop);
+  kernel.compile_ns =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
+  kernel.stopped = outcome.stopped;
+  kernel.diagnostic = outcome.diagnostic;
+  if (outcome.ok) {
+    store(key, request, build.path() / "kernel.so");
+    kernel.library = folder_ / (key + ".so");
+  }
+  return kernel;
+}
+
+void KernelCache::store(const std::string& key, const CompileRequest& request,
+                        const fs::path& library) const {
+  const std::string content = read_file(library);
+  const nlohmann::json manifest = {{"format", kManifestFormat},
+                                   {"version", kManifestVersion},
+                                   {"created_by", fmt::format("waco {}", version())},
+                                   {"compiler", compiler_.target().version},
+                                   {"isa", compiler_.target().isa},
+                                   {"flags", request.flags},
+                                   {"source_bytes", request.source.size()},
+                                   {"size_bytes", content.size()},
+                                   {"checksum", content_hash(content)}};
+  // The manifest last: without it, or with one that does not agree, the library counts for nothing.
+  write_file_atomically(folder_ / (key + ".so"), content);
+  write_file_atomically(folder_ / (key + ".json"), manifest.dump(2) + "\n");
+}
+
+void KernelCache::remove_leftovers() const {
+  const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, error)) {
+    if (entry.path().filename().string().find(".tmp.") == std::string::npos) continue;
+    std::error_code ignored;
+    const auto date = fs::last_write_time(entry.path(), ignored);
+    if (!ignored && date < old) fs::remove_all(entry.path(), ignored);
+  }
+}
+
+}  // namespace waco::measure

@@ -1,0 +1,65 @@
+// Compiled kernels on disk, found by what they were compiled from.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "waco/base/signals.hpp"
+#include "waco/measure/compiler.hpp"
+
+namespace waco::measure {
+
+struct CompileRequest {
+  std::string source;
+  std::string flags;
+};
+
+struct CompiledKernel {
+  std::filesystem::path library;  ///< empty when it could not be compiled
+  std::string diagnostic;         ///< then: why
+  bool stopped = false;           ///< not compiled because a stop was requested
+  bool from_cache = false;
+  int64_t compile_ns = 0;  ///< wall clock of the compiler; 0 from the cache
+  bool ok() const { return !library.empty(); }
+};
+
+/// A folder of entries, each two files: `<key>.so` and `<key>.json`, its manifest (format "waco-kernel",
+/// version, creator, size, checksum). The key is a hash of source, flags and compiler identity. An entry is
+/// complete when its manifest is there and agrees with the library; anything else (a run that was killed, a
+/// full disk, a flipped bit) is rebuilt. Both files are written under temporary names and renamed, so that
+/// processes may share the folder.
+class KernelCache {
+ public:
+  /// Uses `folder`, created with mode 0700 when missing. Removes what killed runs left behind. Throws
+  /// EnvironmentError.
+  KernelCache(Compiler compiler, std::filesystem::path folder);
+
+  const Compiler& compiler() const { return compiler_; }
+  const std::filesystem::path& folder() const { return folder_; }
+
+  /// The kernel of one request, from the cache or compiled now.
+  CompiledKernel get(const CompileRequest& request, double timeout_s, const StopToken& stop = {}) const;
+
+  /// The kernels of all requests, in their order; compiles on `threads` threads, equal requests once.
+  std::vector<CompiledKernel> get_all(const std::vector<CompileRequest>& requests, int threads,
+                                      double timeout_s, const StopToken& stop = {}) const;
+
+  /// Throws EnvironmentError with exit code kCompiler when the compiler can't build OpenMP shared objects.
+  void require_openmp() const;
+
+  std::string key(const CompileRequest& request) const;
+
+ private:
+  bool is_valid(const std::string& key) const;
+  CompiledKernel compile(const std::string& key, const CompileRequest& request, double timeout_s,
+                         const StopToken& stop) const;
+  void store(const std::string& key, const CompileRequest& request,
+             const std::filesystem::path& library) const;
+  void remove_leftovers() const;
+
+  Compiler compiler_;
+  std::filesystem::path folder_;
+};
+
+}  // namespace waco::measure
