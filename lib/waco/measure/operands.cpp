@@ -1,0 +1,59 @@
+// Shapes and seeded contents of the dense operands.
+#include "waco/measure/operands.hpp"
+
+#include <algorithm>
+
+#include "waco/base/random.hpp"
+
+namespace waco::measure {
+namespace {
+
+constexpr int64_t kBlock = 4096;  // elements drawn from one generator
+
+template <class T>
+void fill(T* data, int64_t count, uint64_t seed, int threads) {
+  const int64_t num_blocks = (count + kBlock - 1) / kBlock;
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (int64_t block = 0; block < num_blocks; ++block) {
+    Random random(seed + static_cast<uint64_t>(block) * 0xd1342543de82ef95ull);
+    const int64_t end = std::min(count, (block + 1) * kBlock);
+    for (int64_t n = block * kBlock; n < end; ++n) data[n] = static_cast<T>(2 * random.uniform() - 1);
+  }
+}
+
+}  // namespace
+
+std::array<int64_t, 2> dense_elements(const schedule::Problem& problem, const std::vector<int64_t>& dims) {
+  switch (problem.op) {
+    case schedule::Op::kSpmv:
+      return {dims[1], 0};
+    case schedule::Op::kSpmm:
+      return {dims[1] * problem.rhs, 0};
+    case schedule::Op::kSddmm:
+      return {dims[0] * problem.rhs, dims[1] * problem.rhs};
+    case schedule::Op::kMttkrp:
+      return {dims[1] * problem.rhs, dims[2] * problem.rhs};
+  }
+  return {0, 0};
+}
+
+int64_t output_elements(const schedule::Problem& problem, const std::vector<int64_t>& dims,
+                        int64_t num_stored) {
+  return schedule::output_is_sparse(problem.op) ? num_stored : dims[0] * problem.rhs;
+}
+
+DenseOperands::DenseOperands(const schedule::Problem& problem, const std::vector<int64_t>& dims,
+                             uint64_t seed, int threads) {
+  const std::array<int64_t, 2> counts = dense_elements(problem, dims);
+  for (int n = 0; n < 2; ++n) {
+    buffers_[n] = Buffer(static_cast<size_t>(counts[n] * schedule::value_bytes(problem.type)), n + 1);
+    const uint64_t own_seed = Random(seed + static_cast<uint64_t>(n)).next();
+    if (problem.type == schedule::ValueType::kF32) {
+      fill(buffers_[n].as<float>(), counts[n], own_seed, threads);
+    } else {
+      fill(buffers_[n].as<double>(), counts[n], own_seed, threads);
+    }
+  }
+}
+
+}  // namespace waco::measure

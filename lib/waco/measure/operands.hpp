@@ -1,0 +1,38 @@
+// The dense operands of one problem over one sparse tensor: seeded random values that every contestant
+// shares.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "waco/matrix/sparse_tensor.hpp"
+#include "waco/measure/buffer.hpp"
+#include "waco/schedule/op.hpp"
+
+namespace waco::measure {
+
+/// Elements of the dense operands (B, C; 0 where the op has none), laid out as schedule::Op says.
+std::array<int64_t, 2> dense_elements(const schedule::Problem& problem, const std::vector<int64_t>& dims);
+
+/// Elements of a dense output; for sddmm the number of stored values instead.
+int64_t output_elements(const schedule::Problem& problem, const std::vector<int64_t>& dims,
+                        int64_t num_stored);
+
+/// B and C, uniform in [-1, 1], in the problem's value type. The same seed gives the same values on any
+/// number of threads.
+class DenseOperands {
+ public:
+  DenseOperands(const schedule::Problem& problem, const std::vector<int64_t>& dims, uint64_t seed,
+                int threads);
+
+  const void* data(int operand) const { return buffers_[operand].data(); }
+  template <class T>
+  const T* as(int operand) const {
+    return buffers_[operand].as<T>();
+  }
+
+ private:
+  std::array<Buffer, 2> buffers_;
+};
+
+}  // namespace waco::measure
