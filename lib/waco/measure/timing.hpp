@@ -1,0 +1,36 @@
+// Timing several contestants in interleaved rounds, so that drift of the machine hits all of them alike.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "waco/measure/statistics.hpp"
+
+namespace waco::measure {
+
+struct TimingOptions {
+  double budget_s = 0.15;       ///< for each contestant; rounds go on while it lasts and precision is lacking
+  double precision = 0.02;      ///< enough when every ratio's interval is within this share of it
+  double min_sample_ns = 20e3;  ///< fast kernels are called in batches that take this long
+  int min_rounds = 7;           ///< fewer (at least 3) only when the budget is spent four times over
+  int max_rounds = 400;
+  /// Samples shorter than this follow an untimed call, which brings the operands back into the caches.
+  double warm_below_ns = 20e6;
+};
+
+/// The times of one contestant.
+struct ContestantTimes {
+  std::vector<double> samples_ns;  ///< per call, one for each round that counts
+  Estimate time_ns;
+  Estimate speedup;           ///< time of contestant 0 / own time, by round; 1 for contestant 0
+  double rejected_share = 0;  ///< of the rounds in which a thread was switched out during a sample
+  int batch = 1;              ///< calls in one sample
+};
+
+/// Calls the contestants in turn, forwards in even rounds and backwards in odd ones. A sample during which
+/// any thread of the process was switched out involuntarily is rejected, unless fewer than three would be
+/// left. Contestant 0 is what the others are compared with. Every contestant must have been called before.
+std::vector<ContestantTimes> time_contestants(const std::vector<std::function<void()>>& contestants,
+                                              const TimingOptions& options);
+
+}  // namespace waco::measure
