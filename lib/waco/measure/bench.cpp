@@ -1,0 +1,190 @@
+// Packing, loading, verifying: everything that happens to a contestant before it is timed.
+#include "waco/measure/bench.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cfenv>
+#include <chrono>
+#include <cstring>
+#include <new>
+
+#include "waco/base/error.hpp"
+#include "waco/codegen/fixed_csr.hpp"
+#include "waco/codegen/kernel.hpp"
+
+namespace waco::measure {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int64_t kGuardBytes = 1024;
+constexpr unsigned char kGuard = 0xa5;
+/// A first run this many times over the limit needs no second one to be called slow.
+constexpr double kFarOff = 8;
+
+double ns_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+}
+
+std::array<int64_t, 3> three_dims(const matrix::SparseTensor& tensor) {
+  std::array<int64_t, 3> dims{1, 1, 1};
+  std::copy(tensor.dims.begin(), tensor.dims.end(), dims.begin());
+  return dims;
+}
+
+}  // namespace
+
+KernelLibrary::KernelLibrary(const std::filesystem::path& file) {
+  // A library built with -ffast-math switches denormals off when it is loaded; all contestants run in the
+  // same mode.
+  fenv_t environment;
+  std::fegetenv(&environment);
+  handle_ = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  std::fesetenv(&environment);
+  if (handle_ == nullptr) throw EnvironmentError(fmt::format("the kernel can't be loaded: {}", ::dlerror()));
+  kernel_ = reinterpret_cast<waco_kernel_function>(::dlsym(handle_, "waco_kernel"));
+  if (kernel_ == nullptr) {
+    ::dlclose(handle_);
+    throw EnvironmentError("the kernel's library defines no waco_kernel");
+  }
+}
+
+KernelLibrary::~KernelLibrary() {
+  if (handle_ != nullptr) ::dlclose(handle_);
+}
+
+Bench::Bench(matrix::SparseTensor tensor, const schedule::Problem& problem, uint64_t seed, int threads)
+    : tensor_(std::move(tensor)),
+      problem_(problem),
+      threads_(threads),
+      operands_(problem_, tensor_.dims, seed, threads_),
+      reference_(tensor_, problem_, operands_, seed, threads_) {}
+
+Preparation Bench::prepare(const Contestant& contestant, double censor_ns, Entrant& entrant) {
+  Preparation preparation;
+  try {
+    preparation = pack(contestant, entrant);
+    if (preparation.status == Status::kOk) run_and_compare(entrant, censor_ns, preparation);
+  } catch (const std::bad_alloc&) {
+    preparation.status = Status::kConstraint;
+    preparation.message = "not enough memory";
+  } catch (const EnvironmentError& error) {
+    preparation.status = Status::kConstraint;
+    preparation.message = error.what();
+  } catch (const std::exception& error) {  // a bug of ours that this candidate meets; the others go on
+    preparation.status = Status::kCrash;
+    preparation.message = error.what();
+  }
+  return preparation;
+}
+
+Preparation Bench::pack(const Contestant& contestant, Entrant& entrant) {
+  const schedule::SuperSchedule& point = contestant.point;
+  Preparation preparation;
+  const Clock::time_point start = Clock::now();
+  entrant.storage = std::make_unique<codegen::Storage>(
+      contestant.fixed_csr ? codegen::pack_fixed_csr(tensor_, problem_, threads_)
+                           : codegen::pack(tensor_, point.format, problem_.op, problem_.type, threads_));
+  preparation.pack_ns = static_cast<int64_t>(ns_since(start));
+  const waco_storage& storage = entrant.storage->abi();
+  preparation.stored_bytes = entrant.storage->bytes();
+  preparation.num_stored = storage.num_stored;
+  if (contestant.pos_bytes != 0 && contestant.pos_bytes != storage.pos_bytes) {
+    preparation.needed_pos_bytes = storage.pos_bytes;
+    preparation.message = "the kernel reads positions of another width than were packed";
+    return preparation;
+  }
+
+  entrant.library = std::make_unique<KernelLibrary>(contestant.library);
+  const int threads = std::max(point.compute.threads, 1);
+  if (codegen::needs_partition(point)) {
+    entrant.partition = codegen::partition(*entrant.storage, threads, codegen::partition_may_cut_rows(point));
+  }
+  const int64_t scratch = codegen::scratch_bytes(point, three_dims(tensor_), storage.num_stored);
+  if (scratch > 0) entrant.scratch = Buffer(static_cast<size_t>(scratch), 3);
+  reserve_output(storage.num_stored);
+  entrant.call.dense[0] = operands_.data(0);
+  entrant.call.dense[1] = operands_.data(1);
+  entrant.call.rhs = problem_.rhs;
+  entrant.call.threads = threads;
+  entrant.call.chunk = std::max(point.compute.chunk, 1);
+  entrant.call.prefetch = point.compute.prefetch;
+  entrant.call.partition = entrant.partition.empty() ? nullptr : entrant.partition.data();
+  entrant.call.scratch = entrant.scratch.data();
+  preparation.status = Status::kOk;
+  return preparation;
+}
+
+void Bench::run_and_compare(Entrant& entrant, double censor_ns, Preparation& preparation) {
+  double first_ns = 0;
+  poison_output();
+  if (!run_once(entrant, preparation, first_ns)) return;
+  double fastest_ns = first_ns;
+  if (censor_ns <= 0 || first_ns <= kFarOff * censor_ns) {
+    // Over its own result, not over poison: a kernel that accumulates instead of overwriting fails here.
+    double second_ns = 0;
+    if (!run_once(entrant, preparation, second_ns)) {
+      preparation.message = "on its second call, " + preparation.message;
+      return;
+    }
+    fastest_ns = std::min(first_ns, second_ns);
+  }
+  preparation.first_run_ns = fastest_ns;
+  preparation.censored = censor_ns > 0 && fastest_ns > censor_ns;
+}
+
+bool Bench::run_once(Entrant& entrant, Preparation& preparation, double& elapsed_ns) {
+  const Clock::time_point start = Clock::now();
+  const int code = run(entrant);
+  elapsed_ns = ns_since(start);
+  preparation.status = Status::kWrong;
+  if (code != WACO_OK) {
+    preparation.message = fmt::format("the kernel returned status {}", code);
+    return false;
+  }
+  if (overrun()) {
+    preparation.message = "the kernel wrote past the end of its output";
+    return false;
+  }
+  const Verification verification = compare(entrant);
+  preparation.max_rel_error = std::max(preparation.max_rel_error, verification.max_rel_error);
+  preparation.message = verification.message;
+  if (verification.ok) preparation.status = Status::kOk;
+  return verification.ok;
+}
+
+Verification Bench::compare(const Entrant& entrant) const {
+  if (!schedule::output_is_sparse(problem_.op)) return reference_.verify(output_.data());
+  return reference_.verify_values(codegen::unpack_values(*entrant.storage, output_.data()));
+}
+
+int Bench::run(Entrant& entrant) {
+  entrant.call.out = output_.data();  // the output may have grown for a later contestant
+  return entrant.library->kernel()(&entrant.storage->abi(), &entrant.call);
+}
+
+void Bench::reserve_output(int64_t num_stored) {
+  output_bytes_ = output_elements(problem_, tensor_.dims, num_stored) * schedule::value_bytes(problem_.type);
+  const auto needed = static_cast<size_t>(output_bytes_ + kGuardBytes);
+  if (output_.bytes() < needed) output_ = Buffer(needed);
+}
+
+/// All bits set is a NaN in both value types: an element that is not written shows.
+void Bench::poison_output() {
+  auto* bytes = output_.as<unsigned char>();
+  constexpr int64_t kPiece = 1 << 20;
+  const int64_t pieces = (output_bytes_ + kPiece - 1) / kPiece;
+#pragma omp parallel for schedule(static) num_threads(threads_)
+  for (int64_t n = 0; n < pieces; ++n) {
+    std::memset(bytes + n * kPiece, 0xff, static_cast<size_t>(std::min(kPiece, output_bytes_ - n * kPiece)));
+  }
+  std::memset(bytes + output_bytes_, kGuard, kGuardBytes);
+}
+
+bool Bench::overrun() const {
+  const auto* guard = output_.as<unsigned char>() + output_bytes_;
+  return std::any_of(guard, guard + kGuardBytes, [](unsigned char byte) { return byte != kGuard; });
+}
+
+}  // namespace waco::measure

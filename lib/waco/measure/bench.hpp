@@ -1,0 +1,72 @@
+// The worker's bench: one tensor with its dense operands, output and reference, on which kernels are packed
+// for, verified and made ready to be timed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "waco/codegen/storage.hpp"
+#include "waco/measure/buffer.hpp"
+#include "waco/measure/operands.hpp"
+#include "waco/measure/protocol.hpp"
+#include "waco/measure/reference.hpp"
+
+namespace waco::measure {
+
+/// A kernel's shared object, loaded.
+class KernelLibrary {
+ public:
+  /// Throws EnvironmentError when it can't be loaded or has no waco_kernel.
+  explicit KernelLibrary(const std::filesystem::path& file);
+  ~KernelLibrary();
+  KernelLibrary(const KernelLibrary&) = delete;
+  KernelLibrary& operator=(const KernelLibrary&) = delete;
+  waco_kernel_function kernel() const { return kernel_; }
+
+ private:
+  void* handle_ = nullptr;
+  waco_kernel_function kernel_ = nullptr;
+};
+
+/// A contestant that is packed, verified and ready to be timed. Stays valid as long as its bench.
+struct Entrant {
+  std::unique_ptr<KernelLibrary> library;
+  std::unique_ptr<codegen::Storage> storage;
+  std::vector<int64_t> partition;
+  Buffer scratch;
+  waco_call call{};
+};
+
+class Bench {
+ public:
+  Bench(matrix::SparseTensor tensor, const schedule::Problem& problem, uint64_t seed, int threads);
+
+  /// Packs, loads, runs twice and compares both results; `entrant` is ready when the status is ok. A
+  /// contestant whose runs take longer than `censor_ns` (0: no limit) is marked censored, and is run only
+  /// once when that is far off.
+  Preparation prepare(const Contestant& contestant, double censor_ns, Entrant& entrant);
+
+  /// One call of the kernel; its status code.
+  int run(Entrant& entrant);
+
+ private:
+  Preparation pack(const Contestant& contestant, Entrant& entrant);
+  void run_and_compare(Entrant& entrant, double censor_ns, Preparation& preparation);
+  bool run_once(Entrant& entrant, Preparation& preparation, double& elapsed_ns);
+  Verification compare(const Entrant& entrant) const;
+  void reserve_output(int64_t num_stored);
+  void poison_output();
+  bool overrun() const;
+
+  matrix::SparseTensor tensor_;
+  schedule::Problem problem_;
+  int threads_;
+  DenseOperands operands_;
+  Reference reference_;
+  Buffer output_;
+  int64_t output_bytes_ = 0;  ///< of the current contestant; guard bytes follow
+};
+
+}  // namespace waco::measure

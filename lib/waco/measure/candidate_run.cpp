@@ -1,0 +1,218 @@
+// The parent's conversation with its worker, and what happens when the worker dies.
+#include "waco/measure/candidate_run.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "waco/base/error.hpp"
+
+namespace waco::measure {
+namespace {
+
+using nlohmann::json;
+using Reply = WorkerProcess::Reply;
+
+/// Address space that libraries, stacks and allocator arenas take without using memory.
+constexpr int64_t kAddressSlack = int64_t{8} << 30;
+
+int64_t memory_limit(const MeasureOptions& options) {
+#if defined(__SANITIZE_ADDRESS__)
+  return 0;  // its shadow memory takes terabytes of address space
+#endif
+  if (options.memory_limit_bytes != 0) return std::max<int64_t>(options.memory_limit_bytes, 0);
+  return available_memory_bytes() / 10 * 9 + kAddressSlack;
+}
+
+void apply(const Preparation& preparation, Measurement& measurement) {
+  measurement.status = preparation.status;
+  measurement.message = preparation.message;
+  measurement.max_rel_error = preparation.max_rel_error;
+  measurement.pack_ns = preparation.pack_ns;
+  measurement.stored_bytes = preparation.stored_bytes;
+  measurement.num_stored = preparation.num_stored;
+  measurement.censored = preparation.censored;
+}
+
+void apply(const ContestantTimes& times, double baseline_ns, Measurement& measurement) {
+  measurement.samples_ns = times.samples_ns;
+  measurement.time_ns = times.time_ns;
+  measurement.speedup = times.speedup;
+  measurement.rejected_share = times.rejected_share;
+  measurement.baseline_median_ns = baseline_ns;
+}
+
+/// A candidate that was stopped after its first runs: all that is known is about how slow it is.
+void apply_censored(double run_ns, double baseline_ns, Measurement& measurement) {
+  measurement.samples_ns = {run_ns};
+  measurement.time_ns = {run_ns, run_ns, run_ns};
+  const double speedup = baseline_ns / std::max(run_ns, 1.0);
+  measurement.speedup = {speedup, speedup, speedup};
+  measurement.baseline_median_ns = baseline_ns;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+CandidateRunner::CandidateRunner(const matrix::SparseTensor& tensor, const schedule::Problem& problem,
+                                 int threads, const MeasureOptions& options)
+    : problem_(problem),
+      threads_(threads),
+      options_(options),
+      memory_(tensor),
+      program_(find_worker(options.worker)) {}
+
+json CandidateRunner::command(const char* name, double limit_s) const {
+  return {{"command", name}, {"alarm_s", static_cast<unsigned>(2 * limit_s) + 60}};
+}
+
+json CandidateRunner::open_command() const {
+  json open = command("open", options_.start_limit_s);
+  open["op"] = schedule::name(problem_.op);
+  open["type"] = schedule::name(problem_.type);
+  open["rhs"] = problem_.rhs;
+  open["seed"] = options_.seed;
+  open["threads"] = threads_;
+  open["memory_limit_bytes"] = memory_limit(options_);
+  return open;
+}
+
+void CandidateRunner::set_baseline(Candidate& baseline) {
+  baseline_ = baseline.contestant;
+  worker_ = std::make_unique<WorkerProcess>(program_, memory_.fd(), threads_);
+  worker_->send(open_command());
+  json message;
+  const double limit_s = options_.start_limit_s;
+  Reply reply = worker_->receive(message, limit_s, options_.stop);
+  if (reply == Reply::kMessage && message.at("event") != "opened") {
+    throw EnvironmentError(fmt::format("measuring can't start: {}", message.value("message", "")));
+  }
+  if (reply != Reply::kMessage) return lose(baseline, reply, limit_s);
+
+  json request = command("baseline", limit_s);
+  request["contestant"] = baseline_;
+  request["timing"] = options_.final;
+  const auto start = std::chrono::steady_clock::now();
+  worker_->send(request);
+  while ((reply = worker_->receive(message, limit_s, options_.stop)) == Reply::kMessage) {
+    if (message.at("event") == "result") {
+      const auto preparation = message.at("preparation").get<Preparation>();
+      baseline_preparation_s_ = seconds_since(start);
+      apply(preparation, baseline.measurement);
+      baseline.needed_pos_bytes = preparation.needed_pos_bytes;
+      continue;
+    }
+    if (message.at("event") != "timed") {
+      throw EnvironmentError(fmt::format("measuring can't start: {}", message.value("message", "")));
+    }
+    const auto times = message.at("times").get<std::vector<ContestantTimes>>();
+    if (!times.empty()) {
+      baseline_ns_ = times[0].time_ns.median;
+      apply(times[0], baseline_ns_, baseline.measurement);
+    }
+    baseline.done = true;
+    return;
+  }
+  lose(baseline, reply, limit_s);
+}
+
+bool CandidateRunner::start() {
+  if (worker_) return true;
+  Candidate baseline;
+  baseline.contestant = baseline_;
+  set_baseline(baseline);
+  if (!baseline.done) return false;
+  if (!baseline.measurement.ok()) {
+    throw EnvironmentError(
+        fmt::format("fixed_csr worked before and fails now: {}", baseline.measurement.message));
+  }
+  return true;
+}
+
+void CandidateRunner::run(std::vector<Candidate*> group, const TimingOptions& timing) {
+  const auto is_open = [](const Candidate* candidate) {
+    return !candidate->done && candidate->needed_pos_bytes == 0;
+  };
+  while (!options_.stop()) {
+    std::erase_if(group, [&](const Candidate* candidate) { return !is_open(candidate); });
+    if (group.empty() || !start()) return;
+    if (run_once(group, timing)) continue;
+    // Died while several were timed together: nobody knows whose fault it was. Each on its own from here on.
+    if (group.size() > 1 && std::all_of(group.begin(), group.end(), is_open)) {
+      for (Candidate* candidate : group) run({candidate}, timing);
+      return;
+    }
+  }
+}
+
+/// One conversation about a group. False when the worker was lost; the culprit, if it is known, is then done.
+bool CandidateRunner::run_once(const std::vector<Candidate*>& group, const TimingOptions& timing) {
+  const double each_s = options_.candidate_limit_s + 10 * baseline_preparation_s_;
+  const auto count = static_cast<double>(group.size());
+  const double timing_s = each_s + (count + 1) * (8 * timing.budget_s + 100 * baseline_ns_ * 1e-9);
+  json request = command("measure", count * each_s + timing_s);
+  request["contestants"] = json::array();
+  for (const Candidate* candidate : group) request["contestants"].push_back(candidate->contestant);
+  request["timing"] = timing;
+  request["censor_ratio"] = options_.censor_ratio;
+  worker_->send(request);
+
+  Candidate* current = group.size() == 1 ? group[0] : nullptr;
+  size_t num_prepared = 0;
+  for (;;) {
+    const double limit_s = num_prepared == group.size() ? timing_s : each_s;
+    json message;
+    const Reply reply = worker_->receive(message, limit_s, options_.stop);
+    if (reply != Reply::kMessage) {
+      Candidate nobody;
+      lose(current != nullptr ? *current : nobody, reply, limit_s);
+      return false;
+    }
+    const std::string event = message.at("event");
+    if (event == "started") {
+      current = group.at(message.at("contestant"));
+    } else if (event == "result") {
+      Candidate& candidate = *group.at(message.at("contestant"));
+      const auto preparation = message.at("preparation").get<Preparation>();
+      apply(preparation, candidate.measurement);
+      candidate.needed_pos_bytes = preparation.needed_pos_bytes;
+      const bool timed_later = preparation.status == Status::kOk && !preparation.censored;
+      candidate.done = !timed_later && preparation.needed_pos_bytes == 0;
+      if (preparation.censored) apply_censored(preparation.first_run_ns, baseline_ns_, candidate.measurement);
+      ++num_prepared;
+      if (group.size() > 1) current = nullptr;
+    } else if (event == "timed") {
+      return take_times(group, message);
+    } else {
+      throw EnvironmentError(fmt::format("measuring failed: {}", message.value("message", "")));
+    }
+  }
+}
+
+bool CandidateRunner::take_times(const std::vector<Candidate*>& group, const json& message) {
+  const auto timed = message.at("timed").get<std::vector<size_t>>();
+  const auto times = message.at("times").get<std::vector<ContestantTimes>>();
+  for (size_t n = 0; n < timed.size(); ++n) {  // times[0] is the baseline's
+    Candidate& candidate = *group.at(timed[n]);
+    apply(times.at(n + 1), times[0].time_ns.median, candidate.measurement);
+    candidate.done = true;
+  }
+  return true;
+}
+
+/// The worker died, hung or was overtaken by a stop request while it worked on `candidate`.
+void CandidateRunner::lose(Candidate& candidate, Reply reply, double limit_s) {
+  const bool stopped = reply == Reply::kStopped;
+  const std::string how = worker_->end();
+  worker_.reset();
+  if (stopped) return;
+  candidate.done = true;
+  Measurement& measurement = candidate.measurement;
+  measurement.status = reply == Reply::kTimeout ? Status::kTimeout : Status::kCrash;
+  measurement.message = reply == Reply::kTimeout ? fmt::format("not finished after {:.0f} s", limit_s)
+                                                 : fmt::format("its process ended with {}", how);
+}
+
+}  // namespace waco::measure

@@ -1,0 +1,56 @@
+// Running compiled candidates on a worker that is restarted whenever one of them takes it down.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "waco/measure/protocol.hpp"
+#include "waco/measure/session.hpp"
+#include "waco/measure/tensor_memory.hpp"
+#include "waco/measure/worker_process.hpp"
+
+namespace waco::measure {
+
+/// A compiled candidate and its result so far.
+struct Candidate {
+  Contestant contestant;
+  Measurement measurement;
+  int needed_pos_bytes = 0;  ///< set when it must be compiled again for this width
+  bool done = false;
+};
+
+/// Owns the worker. The baseline is set once; it is prepared again in every new worker.
+class CandidateRunner {
+ public:
+  CandidateRunner(const matrix::SparseTensor& tensor, const schedule::Problem& problem, int threads,
+                  const MeasureOptions& options);
+
+  /// Starts a worker with this baseline and times it. The candidate's status says how it went; `done` is
+  /// false when a stop was requested.
+  void set_baseline(Candidate& baseline);
+
+  /// Runs the candidates of one group, timed together. On return each is done, needs another pos width, or
+  /// was overtaken by a stop request.
+  void run(std::vector<Candidate*> group, const TimingOptions& timing);
+
+ private:
+  bool start();
+  bool run_once(const std::vector<Candidate*>& group, const TimingOptions& timing);
+  void lose(Candidate& candidate, WorkerProcess::Reply reply, double limit_s);
+  bool take_times(const std::vector<Candidate*>& group, const nlohmann::json& message);
+  nlohmann::json open_command() const;
+  nlohmann::json command(const char* name, double limit_s) const;
+
+  const schedule::Problem problem_;
+  const int threads_;
+  const MeasureOptions& options_;
+  TensorMemory memory_;
+  std::filesystem::path program_;
+  Contestant baseline_;
+  double baseline_preparation_s_ = 0;
+  double baseline_ns_ = 0;
+  std::unique_ptr<WorkerProcess> worker_;
+};
+
+}  // namespace waco::measure

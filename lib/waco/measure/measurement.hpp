@@ -1,0 +1,54 @@
+// What is recorded of one candidate: how it ended, how long it took, how much faster than the baseline it is.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "waco/measure/statistics.hpp"
+#include "waco/schedule/super_schedule.hpp"
+
+namespace waco::measure {
+
+enum class Status : uint8_t {
+  kOk,          ///< verified and timed
+  kConstraint,  ///< its storage or memory can't be had
+  kCompile,     ///< the compiler refused it
+  kCrash,       ///< its process died
+  kTimeout,     ///< it did not finish in time
+  kWrong,       ///< its result is not the reference's
+};
+
+std::string_view name(Status status);  ///< "ok", "constraint", ...
+std::optional<Status> parse_status(std::string_view text);
+
+struct Measurement {
+  schedule::SuperSchedule point;
+  Status status = Status::kConstraint;
+  std::string message;             ///< why it is not ok; one or a few lines
+  std::vector<double> samples_ns;  ///< time of one call, by round
+  Estimate time_ns;
+  double baseline_median_ns = 0;  ///< of fixed_csr in the same rounds
+  Estimate speedup;               ///< fixed_csr's time / own, by round
+  bool censored = false;          ///< stopped after its first run: time_ns is "at least about this"
+  double rejected_share = 0;      ///< of rounds in which a thread was switched out
+  double max_rel_error = 0;       ///< largest |error| / sum of |products|
+  int64_t pack_ns = 0;
+  int64_t stored_bytes = 0;  ///< as packed: pos, crd, values, row permutation
+  int64_t num_stored = 0;    ///< values stored, fill included
+  int64_t compile_ns = 0;    ///< 0 when the kernel was cached
+
+  bool ok() const { return status == Status::kOk; }
+  double median_ns() const { return time_ns.median; }
+  /// Verified, timed to the end, and faster than fixed_csr by more than the interval.
+  bool significantly_faster() const { return ok() && !censored && speedup.low > 1; }
+};
+
+/// All fields; the point as its text form, intervals as [low, high].
+void to_json(nlohmann::json& json, const Measurement& measurement);
+/// Throws nlohmann::json::exception or UsageError when it is not a measurement.
+void from_json(const nlohmann::json& json, Measurement& measurement);
+
+}  // namespace waco::measure

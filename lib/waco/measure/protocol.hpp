@@ -1,0 +1,57 @@
+// What the measuring process and its worker say to each other, in order:
+//
+//   parent  open      problem, threads, seed, limits            -> worker  opened
+//   parent  baseline  contestant                                -> worker  result (of contestant 0), timed
+//   parent  measure   contestants, timing options, censor ratio -> worker  started and result for each
+//   contestant,
+//                                                                           then timed
+//   any time          worker  failed: an environment fault, with a message
+//
+// A contestant is a plan text, the library that holds its kernel, and the width of pos entries that the
+// kernel reads (0: not checked). `result` says how preparing and verifying went, `timed` holds the times of
+// all contestants that were verified and not censored.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "waco/measure/measurement.hpp"
+#include "waco/measure/timing.hpp"
+
+namespace waco::measure {
+
+/// Descriptors in the worker.
+inline constexpr int kChannelDescriptor = 3;
+inline constexpr int kTensorDescriptor = 4;
+
+struct Contestant {
+  schedule::SuperSchedule point;
+  std::filesystem::path library;
+  int pos_bytes = 0;
+  bool fixed_csr = false;  ///< packed as the baseline is
+};
+
+/// What the worker finds out about a contestant before it is timed.
+struct Preparation {
+  Status status = Status::kConstraint;
+  std::string message;
+  int needed_pos_bytes = 0;  ///< when the kernel was compiled for another width: the right one
+  bool censored = false;
+  double first_run_ns = 0;
+  double max_rel_error = 0;
+  int64_t pack_ns = 0;
+  int64_t stored_bytes = 0;
+  int64_t num_stored = 0;
+};
+
+void to_json(nlohmann::json& json, const Contestant& contestant);
+void from_json(const nlohmann::json& json, Contestant& contestant);
+void to_json(nlohmann::json& json, const Preparation& preparation);
+void from_json(const nlohmann::json& json, Preparation& preparation);
+void to_json(nlohmann::json& json, const ContestantTimes& times);
+void from_json(const nlohmann::json& json, ContestantTimes& times);
+void to_json(nlohmann::json& json, const TimingOptions& options);
+void from_json(const nlohmann::json& json, TimingOptions& options);
+
+}  // namespace waco::measure

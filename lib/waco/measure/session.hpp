@@ -1,0 +1,78 @@
+// Measuring candidates on one tensor and machine: the interface of this folder.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "waco/base/machine.hpp"
+#include "waco/base/signals.hpp"
+#include "waco/matrix/sparse_tensor.hpp"
+#include "waco/measure/measurement.hpp"
+#include "waco/measure/timing.hpp"
+
+namespace waco::measure {
+
+struct MeasureOptions {
+  int threads = 0;       ///< of fixed_csr, packing and compiling; 0: all usable ones
+  std::string compiler;  ///< command; empty: $CXX or the system's
+  std::filesystem::path
+      cache_folder;              ///< of compiled kernels; empty: the user's, or a temporary one without it
+  std::filesystem::path worker;  ///< the worker program; empty: found beside the running program
+  uint64_t seed = 1;             ///< of the dense operands
+  double censor_ratio = 4;  ///< a candidate slower than this many times fixed_csr is not timed; 0: all are
+  double candidate_limit_s =
+      20;  ///< for packing, running and verifying one (ten times fixed_csr's share is added)
+  double compile_limit_s = 60;
+  double start_limit_s = 900;      ///< for the worker's start: dense operands and reference results
+  int64_t memory_limit_bytes = 0;  ///< of the worker; 0: what is available; negative: none
+  TimingOptions quick = {};        ///< of measure()
+  TimingOptions final = {
+      .budget_s = 0.6, .precision = 0.01, .min_rounds = 15};  ///< of baseline() and compete()
+  StopToken stop;  ///< when it asks to stop, what has been measured is returned
+  std::function<void(const Measurement&)> on_result;  ///< called with each result as it arrives
+  std::string baseline_source;                        ///< replaces fixed_csr's generated source; for tests
+};
+
+/// Measures candidates in a worker process, each against fixed_csr in interleaved rounds. A candidate that
+/// does not compile, crashes, hangs or answers wrongly is a Measurement with that status. The tensor must
+/// outlive the session.
+///
+/// Throws EnvironmentError when nothing can be measured at all: the compiler can't be used (exit code
+/// kCompiler), the worker can't be started, or fixed_csr itself fails (exit code kVerification when its
+/// result is wrong).
+class Session {
+ public:
+  Session(const matrix::SparseTensor& tensor, const schedule::Problem& problem, MeasureOptions options);
+  ~Session();
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+
+  /// What the compiler makes code for; kernels are generated for its vector width.
+  const CompilerTarget& target() const;
+  int threads() const;
+
+  /// fixed_csr itself, verified and timed alone; measured on the first call. A stop request before it is done
+  /// throws EnvironmentError.
+  const Measurement& baseline();
+
+  /// Each candidate against fixed_csr, one after the other, in the order given; all are compiled first, in
+  /// parallel. After a stop request the rest is missing from the result.
+  std::vector<Measurement> measure(const std::vector<schedule::SuperSchedule>& points);
+
+  /// All finalists and fixed_csr in the same rounds, with the longer budget; their times compare with each
+  /// other.
+  std::vector<Measurement> compete(const std::vector<schedule::SuperSchedule>& finalists);
+
+  /// A kernel from anywhere, with the entry point of kernels-templates/abi.hpp, for the format of `point`.
+  Measurement measure_source(const schedule::SuperSchedule& point, const std::string& source,
+                             const std::string& flags);
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace waco::measure

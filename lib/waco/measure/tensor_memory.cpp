@@ -1,0 +1,126 @@
+// Writing and reading a tensor in a memfd.
+#include "waco/measure/tensor_memory.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+
+#include "waco/base/error.hpp"
+
+namespace waco::measure {
+namespace {
+
+constexpr uint64_t kMagic = 0x314f434157434f41ull;
+
+struct Header {
+  uint64_t magic = kMagic;
+  int64_t order = 0;
+  int64_t num_nonzeros = 0;
+  int64_t coord_bytes = 8;
+  int64_t dims[3] = {0, 0, 0};
+  int64_t reserved = 0;
+
+  int64_t file_bytes() const {
+    const int64_t coords = (order * num_nonzeros * coord_bytes + 7) / 8 * 8;
+    return static_cast<int64_t>(sizeof(Header)) + coords + num_nonzeros * 8;
+  }
+};
+
+class Mapping {
+ public:
+  Mapping(int fd, size_t bytes, int protection) : bytes_(bytes) {
+    address_ = ::mmap(nullptr, bytes, protection, MAP_SHARED, fd, 0);
+    if (address_ == MAP_FAILED) {
+      throw EnvironmentError(
+          fmt::format("the tensor can't be mapped ({} bytes): {}", bytes, std::strerror(errno)));
+    }
+  }
+  ~Mapping() { ::munmap(address_, bytes_); }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  char* data() const { return static_cast<char*>(address_); }
+
+ private:
+  void* address_;
+  size_t bytes_;
+};
+
+template <class T>
+void write_coords(char* out, const matrix::SparseTensor& tensor) {
+  auto* to = reinterpret_cast<T*>(out);
+  for (const std::vector<int64_t>& mode : tensor.coords) {
+    to = std::transform(mode.begin(), mode.end(), to, [](int64_t value) { return static_cast<T>(value); });
+  }
+}
+
+template <class T>
+void read_coords(const char* in, matrix::SparseTensor& tensor, const Header& header) {
+  const T* from = reinterpret_cast<const T*>(in);
+  for (int64_t mode = 0; mode < header.order; ++mode, from += header.num_nonzeros) {
+    tensor.coords.emplace_back(from, from + header.num_nonzeros);
+  }
+}
+
+}  // namespace
+
+TensorMemory::TensorMemory(const matrix::SparseTensor& tensor) {
+  Header header;
+  header.order = tensor.order();
+  header.num_nonzeros = tensor.num_nonzeros();
+  std::copy(tensor.dims.begin(), tensor.dims.end(), header.dims);
+  const int64_t largest = *std::max_element(tensor.dims.begin(), tensor.dims.end());
+  header.coord_bytes = largest <= std::numeric_limits<int32_t>::max() ? 4 : 8;
+
+  fd_ = ::memfd_create("waco-tensor", MFD_CLOEXEC);
+  // Reserved at once: running out of memory later would be a SIGBUS.
+  if (fd_ < 0 || ::posix_fallocate(fd_, 0, header.file_bytes()) != 0) {
+    if (fd_ >= 0) ::close(fd_);
+    throw EnvironmentError(fmt::format("no memory for a copy of the tensor ({} bytes)", header.file_bytes()));
+  }
+  const Mapping mapping(fd_, static_cast<size_t>(header.file_bytes()), PROT_READ | PROT_WRITE);
+  std::memcpy(mapping.data(), &header, sizeof header);
+  if (header.coord_bytes == 4) {
+    write_coords<int32_t>(mapping.data() + sizeof header, tensor);
+  } else {
+    write_coords<int64_t>(mapping.data() + sizeof header, tensor);
+  }
+  std::copy(tensor.values.begin(), tensor.values.end(),
+            reinterpret_cast<double*>(mapping.data() + header.file_bytes() - header.num_nonzeros * 8));
+}
+
+TensorMemory::~TensorMemory() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+matrix::SparseTensor read_tensor_memory(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0 || status.st_size < static_cast<off_t>(sizeof(Header))) {
+    throw EnvironmentError("no tensor was handed over");
+  }
+  const Mapping mapping(fd, static_cast<size_t>(status.st_size), PROT_READ);
+  Header header;
+  std::memcpy(&header, mapping.data(), sizeof header);
+  if (header.magic != kMagic || header.order < 1 || header.order > 3 ||
+      header.file_bytes() != status.st_size) {
+    throw EnvironmentError("the tensor handed over is not in this version's layout");
+  }
+  matrix::SparseTensor tensor;
+  tensor.dims.assign(header.dims, header.dims + header.order);
+  if (header.coord_bytes == 4) {
+    read_coords<int32_t>(mapping.data() + sizeof header, tensor, header);
+  } else {
+    read_coords<int64_t>(mapping.data() + sizeof header, tensor, header);
+  }
+  const auto* values =
+      reinterpret_cast<const double*>(mapping.data() + header.file_bytes() - header.num_nonzeros * 8);
+  tensor.values.assign(values, values + header.num_nonzeros);
+  return tensor;
+}
+
+}  // namespace waco::measure

@@ -1,0 +1,144 @@
+// The worker's loop: commands in, results out. A fault here loses one candidate, never the run.
+#include "waco/measure/worker.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <memory>
+#include <new>
+
+#include "waco/base/error.hpp"
+#include "waco/measure/bench.hpp"
+#include "waco/measure/channel.hpp"
+#include "waco/measure/protocol.hpp"
+#include "waco/measure/tensor_memory.hpp"
+
+namespace waco::measure {
+namespace {
+
+using nlohmann::json;
+
+class Worker {
+ public:
+  Worker() : channel_(kChannelDescriptor) {}
+
+  int serve() {
+    json command;
+    while (channel_.receive(command) == Channel::Status::kMessage) {
+      try {
+        handle(command);
+      } catch (const std::bad_alloc&) {
+        channel_.send({{"event", "failed"}, {"message", "not enough memory to measure this tensor"}});
+      } catch (const std::exception& error) {
+        channel_.send({{"event", "failed"}, {"message", error.what()}});
+      }
+      ::alarm(0);
+    }
+    return 0;
+  }
+
+ private:
+  void handle(const json& command) {
+    // If the parent is gone nobody watches the clock; the default action of SIGALRM ends a kernel that hangs.
+    ::alarm(command.value("alarm_s", 0u));
+    const std::string name = command.at("command");
+    if (name == "open") {
+      open(command);
+    } else if (name == "baseline") {
+      baseline(command);
+    } else if (name == "measure") {
+      measure(command);
+    } else {
+      throw UsageError(fmt::format("unknown command '{}'", name));
+    }
+  }
+
+  void open(const json& command) {
+    limit_memory(command.at("memory_limit_bytes"));
+    schedule::Problem problem;
+    problem.op = schedule::parse_op(command.at("op").get<std::string>()).value();
+    problem.type = schedule::parse_value_type(command.at("type").get<std::string>()).value();
+    problem.rhs = command.at("rhs");
+    bench_ = std::make_unique<Bench>(read_tensor_memory(kTensorDescriptor), problem, command.at("seed"),
+                                     command.at("threads"));
+    ::close(kTensorDescriptor);
+    channel_.send({{"event", "opened"}});
+  }
+
+  void baseline(const json& command) {
+    baseline_ = Entrant();
+    const Preparation preparation = bench().prepare(command.at("contestant").get<Contestant>(), 0, baseline_);
+    channel_.send({{"event", "result"}, {"contestant", 0}, {"preparation", preparation}});
+    std::vector<ContestantTimes> times;
+    if (preparation.status == Status::kOk) {
+      times = time_contestants({caller(baseline_)}, command.at("timing").get<TimingOptions>());
+      baseline_ns_ = times[0].time_ns.median;
+    }
+    channel_.send({{"event", "timed"}, {"times", times}});
+  }
+
+  void measure(const json& command) {
+    const auto contestants = command.at("contestants").get<std::vector<Contestant>>();
+    const double censor_ns = command.at("censor_ratio").get<double>() * baseline_ns_;
+    std::vector<Entrant> entrants(contestants.size());
+    std::vector<std::function<void()>> calls = {caller(baseline_)};
+    std::vector<size_t> timed;
+    for (size_t n = 0; n < contestants.size(); ++n) {
+      channel_.send({{"event", "started"}, {"contestant", n}});
+      const Preparation preparation = bench().prepare(contestants[n], censor_ns, entrants[n]);
+      channel_.send({{"event", "result"}, {"contestant", n}, {"preparation", preparation}});
+      if (preparation.status == Status::kOk && !preparation.censored) {
+        calls.push_back(caller(entrants[n]));
+        timed.push_back(n);
+      } else {
+        entrants[n] = Entrant();
+      }
+    }
+    std::vector<ContestantTimes> times;
+    if (!timed.empty()) times = time_contestants(calls, command.at("timing").get<TimingOptions>());
+    channel_.send({{"event", "timed"}, {"timed", timed}, {"times", times}});
+  }
+
+  std::function<void()> caller(Entrant& entrant) {
+    return [this, &entrant] { bench().run(entrant); };
+  }
+
+  Bench& bench() {
+    WACO_ASSERT(bench_ != nullptr);
+    return *bench_;
+  }
+
+  /// Makes an allocation that is too large fail here rather than take the machine down.
+  static void limit_memory(int64_t bytes) {
+    if (bytes <= 0) return;
+    const rlimit limit{static_cast<rlim_t>(bytes), static_cast<rlim_t>(bytes)};
+    ::setrlimit(RLIMIT_AS, &limit);
+  }
+
+  Channel channel_;
+  std::unique_ptr<Bench> bench_;
+  Entrant baseline_;
+  double baseline_ns_ = 0;
+};
+
+/// A crash is expected business: no core file, and if memory runs out the kernel takes this process first.
+void prepare_to_crash() {
+  const rlimit none{0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);
+  const int fd = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  [[maybe_unused]] const ssize_t written = ::write(fd, "1000", 4);
+  ::close(fd);
+}
+
+}  // namespace
+
+int run_worker() {
+  if (::fcntl(kChannelDescriptor, F_GETFD) < 0 || ::fcntl(kTensorDescriptor, F_GETFD) < 0) return 2;
+  prepare_to_crash();
+  return Worker().serve();
+}
+
+}  // namespace waco::measure

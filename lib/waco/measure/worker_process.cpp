@@ -1,0 +1,121 @@
+// Starting and watching a worker.
+#include "waco/measure/worker_process.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
+#include "waco/base/error.hpp"
+#include "waco/base/machine.hpp"
+#include "waco/measure/protocol.hpp"
+
+namespace waco::measure {
+namespace fs = std::filesystem;
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kGraceAfterStop_s = 2;
+constexpr size_t kMaxLastWords = 300;
+
+ChildProcess start(const fs::path& program, int tensor_fd, int threads, int channel_fd, int stderr_fd) {
+  ChildProcess::Options options;
+  options.descriptors = {{channel_fd, kChannelDescriptor}, {tensor_fd, kTensorDescriptor}, {stderr_fd, 2}};
+  options.environment = openmp_environment(threads);
+  return ChildProcess({program.string()}, options);
+}
+
+}  // namespace
+
+fs::path find_worker(const fs::path& given) {
+  if (!given.empty()) {
+    if (::access(given.c_str(), X_OK) != 0) {
+      throw EnvironmentError(fmt::format("{}: is not a program that can be run", given.string()));
+    }
+    return given;
+  }
+  std::error_code error;
+  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path beside = folder / "waco-worker";
+  const fs::path installed = folder.parent_path() / "libexec/waco/waco-worker";
+  for (const fs::path& candidate : {beside, installed}) {
+    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  throw EnvironmentError(
+      fmt::format("waco-worker is missing: neither {} nor {} is there; reinstall, or build it",
+                  beside.string(), installed.string()));
+}
+
+std::map<std::string, std::string> openmp_environment(int threads) {
+  std::map<std::string, std::string> environment = {{"OMP_NUM_THREADS", std::to_string(threads)},
+                                                    {"OMP_DYNAMIC", "false"}};
+  for (const char* own : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"}) {
+    if (std::getenv(own) != nullptr) return environment;
+  }
+  std::string places;
+  for (const int cpu : allowed_cpus()) places += fmt::format("{}{{{}}}", places.empty() ? "" : ",", cpu);
+  environment["OMP_PLACES"] = places;
+  environment["OMP_PROC_BIND"] = "close";
+  return environment;
+}
+
+WorkerProcess::WorkerProcess(const fs::path& program, int tensor_fd, int threads)
+    : stderr_fd_(::memfd_create("waco-worker-stderr", MFD_CLOEXEC)), channel_(-1), process_([&] {
+        auto [own, other] = Channel::pair();
+        channel_ = std::move(own);
+        return start(program, tensor_fd, threads, other.fd(), stderr_fd_);
+      }()) {}
+
+WorkerProcess::~WorkerProcess() {
+  if (stderr_fd_ >= 0) ::close(stderr_fd_);
+}
+
+WorkerProcess::Reply WorkerProcess::receive(nlohmann::json& message, double timeout_s,
+                                            const StopToken& stop) {
+  const Clock::time_point start = Clock::now();
+  auto deadline =
+      start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_s));
+  bool stopping = false;
+  for (;;) {
+    const double left = std::chrono::duration<double>(deadline - Clock::now()).count();
+    if (left <= 0) return stopping ? Reply::kStopped : Reply::kTimeout;
+    switch (channel_.receive(message, std::min(left, 0.1))) {
+      case Channel::Status::kMessage:
+        return Reply::kMessage;
+      case Channel::Status::kClosed:
+        return Reply::kDied;
+      case Channel::Status::kTimeout:
+        break;
+    }
+    if (!stopping && stop()) {
+      stopping = true;
+      const auto grace =
+          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kGraceAfterStop_s));
+      deadline = std::min(deadline, Clock::now() + grace);
+    }
+  }
+}
+
+std::string WorkerProcess::end() {
+  process_.wait(0.5);  // a crash closes the channel a moment before the process is gone
+  const std::string how = process_.kill().describe();
+  const std::string words = last_words();
+  return words.empty() ? how : fmt::format("{}: {}", how, words);
+}
+
+std::string WorkerProcess::last_words() const {
+  if (stderr_fd_ < 0) return {};
+  const off_t size = ::lseek(stderr_fd_, 0, SEEK_END);
+  const off_t begin = std::max<off_t>(0, size - static_cast<off_t>(kMaxLastWords));
+  std::string text(static_cast<size_t>(size - begin), '\0');
+  const ssize_t count = ::pread(stderr_fd_, text.data(), text.size(), begin);
+  text.resize(static_cast<size_t>(std::max<ssize_t>(count, 0)));
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+}  // namespace waco::measure

@@ -1,0 +1,47 @@
+// The parent's side of a worker: starting it with pinned threads, talking to it, and finding out how it died.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "waco/base/process.hpp"
+#include "waco/base/signals.hpp"
+#include "waco/measure/channel.hpp"
+
+namespace waco::measure {
+
+/// The worker program: `given`, or waco-worker beside the running program, or in ../libexec/waco from there.
+/// Throws EnvironmentError when it is nowhere.
+std::filesystem::path find_worker(const std::filesystem::path& given);
+
+/// OpenMP settings that pin threads to the CPUs this process may use, one for each core first. A user's own
+/// settings of binding and places are left alone.
+std::map<std::string, std::string> openmp_environment(int threads);
+
+class WorkerProcess {
+ public:
+  enum class Reply { kMessage, kDied, kTimeout, kStopped };
+
+  /// Starts `program` with the tensor's memory file. Throws EnvironmentError.
+  WorkerProcess(const std::filesystem::path& program, int tensor_fd, int threads);
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  void send(const nlohmann::json& command) { channel_.send(command); }
+  /// The next message within `timeout_s`. After a stop request the worker has a short time left to finish.
+  Reply receive(nlohmann::json& message, double timeout_s, const StopToken& stop);
+
+  /// Kills it if need be; how it ended and what it said last, such as "signal 11 (Segmentation fault)".
+  std::string end();
+
+ private:
+  std::string last_words() const;
+
+  int stderr_fd_ = -1;
+  Channel channel_;
+  ChildProcess process_;
+};
+
+}  // namespace waco::measure
