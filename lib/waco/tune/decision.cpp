@@ -1,0 +1,77 @@
+// From measurements to a winner.
+#include "waco/tune/decision.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace waco::tune {
+namespace {
+
+/// A first measurement this much slower than the fastest is not mistaken for it.
+constexpr double kFinalistMargin = 1.15;
+
+using measure::Measurement;
+
+bool is_timed(const Measurement& measurement) {
+  return measurement.ok() && !measurement.censored && measurement.median_ns() > 0;
+}
+
+/// Candidates were timed in different rounds, but all against fixed_csr: the speedup compares them, the time
+/// does not.
+bool is_faster(const Measurement& a, const Measurement& b) {
+  return a.speedup.median > b.speedup.median;
+}
+
+std::pair<int, double> rank(const Candidate& candidate) {
+  const Measurement& m = candidate.measurement;
+  if (!candidate.measured)
+    return {2, candidate.predicted_cost_ns.value_or(std::numeric_limits<double>::infinity())};
+  if (!m.ok()) return {3, static_cast<double>(m.status)};
+  return {m.censored ? 1 : 0, -m.speedup.median};
+}
+
+}  // namespace
+
+std::vector<schedule::SuperSchedule> pick_finalists(const std::vector<Candidate>& candidates, size_t limit) {
+  std::vector<const Measurement*> timed;
+  for (const Candidate& candidate : candidates)
+    if (candidate.measured && is_timed(candidate.measurement) && candidate.measurement.speedup.high > 1)
+      timed.push_back(&candidate.measurement);
+  std::sort(timed.begin(), timed.end(), [](const auto* a, const auto* b) { return is_faster(*a, *b); });
+  std::vector<schedule::SuperSchedule> finalists;
+  for (const Measurement* m : timed) {
+    if (finalists.size() == limit || m->speedup.median * kFinalistMargin < timed[0]->speedup.median) break;
+    finalists.push_back(m->point);
+  }
+  return finalists;
+}
+
+Best decide(const Measurement& baseline, const std::vector<Measurement>& contestants, int threads) {
+  const Measurement* fastest = nullptr;
+  for (const Measurement& m : contestants)
+    if (is_timed(m) && (fastest == nullptr || is_faster(m, *fastest))) fastest = &m;
+  Best best;
+  if (fastest != nullptr && fastest->significantly_faster()) {
+    best.point = fastest->point;
+    best.significant = true;
+    best.speedup = fastest->speedup;
+  } else {
+    fastest = &baseline;
+    best.point = schedule::csr_point(baseline.point.problem, threads);
+    best.is_baseline = true;
+    best.speedup = {1, 1, 1};
+  }
+  best.verified = fastest->ok();
+  best.time_ns = fastest->time_ns;
+  best.pack_ns = fastest->pack_ns;
+  best.stored_bytes = fastest->stored_bytes;
+  return best;
+}
+
+void sort_candidates(std::vector<Candidate>& candidates) {
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return rank(a) < rank(b); });
+}
+
+}  // namespace waco::tune

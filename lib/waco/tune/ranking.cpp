@@ -1,0 +1,105 @@
+// Which points to measure, by the closed-form model.
+#include "waco/tune/ranking.hpp"
+
+#include <algorithm>
+
+#include "waco/base/machine.hpp"
+
+namespace waco::tune {
+namespace {
+
+using schedule::SuperSchedule;
+
+/// Points whose cost a search predicts.
+int64_t evaluations(Effort effort) {
+  switch (effort) {
+    case Effort::kQuick:
+      return 2000;
+    case Effort::kFull:
+      return 20000;
+    default:
+      return 4000;
+  }
+}
+
+schedule::SpaceLimits limits(const TuneOptions& options, int threads) {
+  schedule::SpaceLimits limits;
+  limits.max_threads = threads;
+  limits.max_fill = options.max_fill;
+  // Packing holds the input, the sorted order and the packed form at the same time.
+  limits.max_bytes = std::max<int64_t>(available_memory_bytes() / 3, 1 << 20);
+  return limits;
+}
+
+}  // namespace
+
+std::vector<double> Ranking::CountingModel::costs(std::span<const SuperSchedule> points) {
+  num_points += static_cast<int64_t>(points.size());
+  return model_.costs(points);
+}
+
+Ranking::Ranking(const matrix::SparseTensor& tensor, const TuneOptions& options, int threads,
+                 model::Ceilings ceilings)
+    : counts_(tensor),
+      space_(options.problem, tensor.dims, limits(options, threads)),
+      counting_(tensor, std::move(ceilings)),
+      random_(options.seed),
+      evaluations_(evaluations(options.effort)) {}
+
+bool Ranking::feasible(const SuperSchedule& point) const {
+  return !schedule::exclusion_reason(point, counts_, space_.limits());
+}
+
+Candidate Ranking::candidate(const SuperSchedule& point, double cost) {
+  returned_.insert(schedule::to_text(point));
+  Candidate candidate;
+  candidate.measurement.point = point;
+  candidate.predicted_cost_ns = cost;
+  return candidate;
+}
+
+std::vector<Candidate> Ranking::search(int num_results) {
+  search::NeighbourSearch search;
+  const auto allowed = [this](const SuperSchedule& point) { return feasible(point); };
+  std::vector<Candidate> candidates;
+  for (const search::Scored& found :
+       search.run(space_, counting_, allowed, evaluations_, random_, num_results))
+    candidates.push_back(candidate(found.point, found.cost));
+  return candidates;
+}
+
+std::vector<Candidate> Ranking::neighbours(const std::vector<SuperSchedule>& points, size_t num_results) {
+  std::vector<SuperSchedule> fresh;
+  std::set<std::string> seen = returned_;
+  for (const SuperSchedule& point : points)
+    for (SuperSchedule& next : space_.neighbours(point))
+      if (seen.insert(schedule::to_text(next)).second) fresh.push_back(std::move(next));
+  const std::vector<double> costs = counting_.costs(fresh);
+  std::vector<size_t> order(fresh.size());
+  for (size_t n = 0; n < order.size(); ++n) order[n] = n;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return costs[a] < costs[b]; });
+  std::vector<Candidate> candidates;
+  for (const size_t n : order) {
+    if (candidates.size() == num_results) break;
+    if (feasible(fresh[n])) candidates.push_back(candidate(fresh[n], costs[n]));
+  }
+  return candidates;
+}
+
+std::vector<Candidate> Ranking::judge(const std::vector<SuperSchedule>& points) {
+  const std::vector<double> costs = counting_.costs(points);
+  std::vector<Candidate> candidates;
+  for (size_t n = 0; n < points.size(); ++n) {
+    if (returned_.contains(schedule::to_text(points[n]))) continue;
+    Candidate judged = candidate(points[n], costs[n]);
+    if (const auto reason = schedule::exclusion_reason(points[n], counts_, space_.limits())) {
+      judged.measured = true;
+      judged.measurement.status = measure::Status::kConstraint;
+      judged.measurement.message = *reason;
+    }
+    candidates.push_back(std::move(judged));
+  }
+  return candidates;
+}
+
+}  // namespace waco::tune

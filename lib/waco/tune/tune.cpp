@@ -1,0 +1,301 @@
+// The whole job for one input, stage by stage.
+#include "waco/tune/tune.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+#include "waco/measure/session.hpp"
+#include "waco/tune/decision.hpp"
+#include "waco/tune/ranking.hpp"
+
+namespace waco::tune {
+namespace {
+
+using measure::Measurement;
+using schedule::SuperSchedule;
+
+/// Numbers behind an effort.
+struct Plan {
+  int top;
+  size_t finalists;
+  double sample_s;      ///< timing of one candidate
+  double final_s;       ///< of one finalist
+  int refinements = 0;  ///< rounds over the neighbours of the best
+  std::optional<double> budget_s;
+};
+
+Plan plan_of(Effort effort) {
+  switch (effort) {
+    case Effort::kNone:
+      return {10, 1, 0, 0, 0, {}};
+    case Effort::kQuick:
+      return {4, 2, 0.08, 0.2, 0, {}};
+    case Effort::kNormal:
+      return {10, 3, 0.15, 0.6, 0, {}};
+    case Effort::kFull:
+      return {24, 4, 0.25, 1.0, 4, 120.0};
+  }
+  return {10, 3, 0.15, 0.6, 0, {}};
+}
+
+constexpr size_t kRefinedPoints = 3;      ///< whose neighbours a refinement round looks at
+constexpr size_t kRefinementSize = 10;    ///< neighbours measured in a round
+constexpr double kRefinementGain = 1.01;  ///< a round that gains less is the last
+constexpr double kFinalShare = 0.25;      ///< of the budget, kept for the final round
+
+/// Adds the time until its destruction to `seconds`.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
+  ~Stopwatch() {
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+class Run {
+ public:
+  Run(const matrix::SparseTensor& tensor, const TuneOptions& options, const StopToken& stop)
+      : tensor_(tensor), options_(options), plan_(plan_of(options.effort)), stop_(stop), measuring_(stop) {
+    if (options.budget_s) plan_.budget_s = options.budget_s;
+    if (options.top) plan_.top = *options.top;
+    if (plan_.budget_s) {
+      stop_ = stop.with_budget(*plan_.budget_s);
+      measuring_ = stop.with_budget(*plan_.budget_s * (1 - kFinalShare));
+    }
+  }
+
+  TuneResult take();
+
+ private:
+  void describe();
+  void rank();
+  void measure_all();
+  void refine();
+  void hold_final();
+  void verify_first();
+  void measure(std::vector<Candidate*> batch);
+  void open_session();
+  void add_warnings();
+  void note_stop();
+
+  const matrix::SparseTensor& tensor_;
+  const TuneOptions& options_;
+  Plan plan_;
+  StopToken stop_;       ///< ends everything
+  StopToken measuring_;  ///< ends measuring candidates; leaves time for the final round
+  TuneResult result_;
+  std::optional<Ranking> ranking_;
+  std::optional<measure::Session> session_;
+  std::vector<Measurement> finals_;
+  int num_reported_ = 0;
+};
+
+void Run::describe() {
+  const Stopwatch watch(result_.seconds.machine);
+  result_.matrix = {tensor_.name, tensor_.dims, tensor_.num_nonzeros(), matrix::pattern_hash(tensor_)};
+  result_.problem = options_.problem;
+  result_.threads = options_.threads > 0 ? options_.threads : usable_threads();
+  result_.effort = options_.effort;
+  result_.seed = options_.seed;
+}
+
+void Run::rank() {
+  std::optional<model::Ceilings> ceilings;
+  {
+    const Stopwatch watch(result_.seconds.machine);
+    ceilings = model::load_or_measure_ceilings(result_.threads, cache_folder());
+  }
+  const Stopwatch watch(result_.seconds.rank);
+  ranking_.emplace(tensor_, options_, result_.threads, std::move(*ceilings));
+  result_.candidates =
+      options_.points.empty() ? ranking_->search(plan_.top) : ranking_->judge(options_.points);
+  result_.num_ranked = ranking_->num_ranked();
+  spdlog::info("ranked {} points in {:.2f} s, {} to measure", result_.num_ranked, result_.seconds.rank,
+               result_.candidates.size());
+}
+
+void Run::open_session() {
+  measure::MeasureOptions options;
+  options.threads = result_.threads;
+  options.compiler = options_.compiler;
+  options.seed = options_.seed;
+  options.quick.budget_s = plan_.sample_s;
+  options.final.budget_s = plan_.final_s;
+  if (options_.effort == Effort::kNone) options.quick.min_rounds = options.final.min_rounds = 3;
+  options.stop = stop_;
+  options.on_result = [this](const Measurement& m) {
+    const std::string speed =
+        m.ok() ? fmt::format("{:.2f}x", m.speedup.median) : std::string(measure::name(m.status));
+    spdlog::debug("measured {}: {} {}", ++num_reported_, speed, schedule::to_text(m.point));
+  };
+  session_.emplace(tensor_, options_.problem, std::move(options));
+  result_.machine = describe_machine(session_->target().command);
+}
+
+/// Measures a batch; those that a stop request leaves out stay unmeasured.
+void Run::measure(std::vector<Candidate*> batch) {
+  std::vector<SuperSchedule> points;
+  for (const Candidate* candidate : batch) points.push_back(candidate->measurement.point);
+  for (Measurement& measurement : session_->measure(points)) {
+    const auto same = [&](const Candidate* c) {
+      return !c->measured && c->measurement.point == measurement.point;
+    };
+    const auto at = std::find_if(batch.begin(), batch.end(), same);
+    WACO_ASSERT(at != batch.end());
+    (*at)->measurement = std::move(measurement);
+    (*at)->measured = true;
+  }
+}
+
+void Run::measure_all() {
+  std::vector<Candidate*> waiting;
+  for (Candidate& candidate : result_.candidates)
+    if (!candidate.measured) waiting.push_back(&candidate);
+  // One batch compiles best; with a budget smaller ones, so that it can end between them.
+  const size_t size =
+      measuring_.seconds_left() ? static_cast<size_t>(std::max(2, result_.threads)) : waiting.size();
+  for (size_t begin = 0; begin < waiting.size() && !measuring_.stop_requested(); begin += size)
+    measure({waiting.begin() + static_cast<ptrdiff_t>(begin),
+             waiting.begin() + static_cast<ptrdiff_t>(std::min(begin + size, waiting.size()))});
+}
+
+/// Full effort: neighbours of the best, as long as they gain and time is left.
+void Run::refine() {
+  const auto best_speedup = [this] {
+    sort_candidates(result_.candidates);
+    return result_.candidates.empty() ? 0.0 : result_.candidates[0].measurement.speedup.median;
+  };
+  double speedup = best_speedup();
+  for (int round = 0; round < plan_.refinements && !measuring_.stop_requested(); ++round) {
+    const std::vector<SuperSchedule> best = pick_finalists(result_.candidates, kRefinedPoints);
+    std::vector<Candidate> next = ranking_->neighbours(best, kRefinementSize);
+    if (next.empty()) return;
+    std::vector<Candidate*> batch;
+    for (Candidate& candidate : next) batch.push_back(&candidate);
+    measure(batch);
+    std::erase_if(next, [](const Candidate& candidate) { return !candidate.measured; });
+    result_.candidates.insert(result_.candidates.end(), next.begin(), next.end());
+    result_.num_ranked = ranking_->num_ranked();
+    const double gained = best_speedup();
+    spdlog::info("refinement {}: {:.2f}x", round + 1, gained);
+    if (gained < speedup * kRefinementGain) return;
+    speedup = gained;
+  }
+}
+
+void Run::hold_final() {
+  const std::vector<SuperSchedule> finalists = pick_finalists(result_.candidates, plan_.finalists);
+  if (finalists.empty()) return;
+  finals_ = session_->compete(finalists);
+  // The final's times are the better ones: longer, and all in common rounds.
+  for (const Measurement& final : finals_)
+    for (Candidate& candidate : result_.candidates)
+      if (final.ok() && candidate.measurement.point == final.point) candidate.measurement = final;
+}
+
+/// Without timing: the cheapest point whose result is right.
+void Run::verify_first() {
+  for (Candidate& candidate : result_.candidates) {
+    if (candidate.measured || stop_.stop_requested()) continue;
+    measure({&candidate});
+    Measurement& m = candidate.measurement;
+    if (!candidate.measured || !m.ok()) continue;
+    result_.best =
+        Best{.point = m.point, .verified = true, .pack_ns = m.pack_ns, .stored_bytes = m.stored_bytes};
+    candidate.measured = false;
+    return;
+  }
+}
+
+void Run::note_stop() {
+  const bool all_measured = std::all_of(result_.candidates.begin(), result_.candidates.end(),
+                                        [](const Candidate& candidate) { return candidate.measured; });
+  if (options_.effort == Effort::kNone ? result_.best.has_value() : all_measured && !stop_.stop_requested())
+    return;
+  const std::string_view reason = stop_.stop_requested() ? stop_.reason() : measuring_.reason();
+  if (reason.empty()) return;
+  result_.complete = false;
+  result_.stopped_by = reason;
+}
+
+void Run::add_warnings() {
+  double rejected = result_.baseline ? result_.baseline->rejected_share : 0;
+  for (const Candidate& candidate : result_.candidates)
+    rejected = std::max(rejected, candidate.measurement.rejected_share);
+  if (rejected > 0.2)
+    result_.warnings.push_back(
+        fmt::format("this machine is busy: {:.0f} % of the samples were thrown away; times may be off, run "
+                    "again when it is idle",
+                    rejected * 100));
+  if (!result_.complete)
+    result_.warnings.push_back(
+        fmt::format("stopped early ({}): this is the best so far", result_.stopped_by));
+}
+
+TuneResult Run::take() {
+  {
+    const Stopwatch watch(result_.seconds.total);
+    describe();
+    rank();
+    try {
+      const Stopwatch measuring(result_.seconds.measure);
+      open_session();
+      if (options_.effort == Effort::kNone) {
+        verify_first();
+      } else {
+        result_.baseline = session_->baseline();
+        measure_all();
+        refine();
+        hold_final();
+      }
+    } catch (const EnvironmentError&) {
+      // A stop before fixed_csr was measured: there is nothing to report but the ranking.
+      if (!stop_.stop_requested()) throw;
+    }
+  }
+  sort_candidates(result_.candidates);
+  if (result_.baseline) {
+    std::vector<Measurement> contestants = finals_;
+    if (contestants.empty())
+      for (const Candidate& candidate : result_.candidates)
+        if (candidate.measured) contestants.push_back(candidate.measurement);
+    result_.best = decide(*result_.baseline, contestants, result_.threads);
+  }
+  note_stop();
+  add_warnings();
+  return std::move(result_);
+}
+
+void check_points(const matrix::SparseTensor& tensor, const TuneOptions& options) {
+  const schedule::Problem& problem = options.problem;
+  const int order = schedule::sparse_order(problem.op);
+  if (tensor.order() != order)
+    throw UsageError(fmt::format("{} needs a {}, and {} is a {}", schedule::name(problem.op),
+                                 order == 2 ? "matrix" : "3-D tensor", tensor.name,
+                                 tensor.order() == 2 ? "matrix" : "3-D tensor"));
+  for (const SuperSchedule& point : options.points)
+    if (point.problem != problem)
+      throw UsageError(fmt::format("the schedule '{}' is for another op, type or size than the one asked for",
+                                   schedule::to_text(point)));
+}
+
+}  // namespace
+
+TuneResult tune(const matrix::SparseTensor& tensor, const TuneOptions& options, const StopToken& stop) {
+  check_points(tensor, options);
+  return Run(tensor, options, stop).take();
+}
+
+}  // namespace waco::tune

@@ -1,0 +1,35 @@
+// The whole job for one input: rank formats and schedules together, measure the best, decide. The interface
+// of this folder.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "waco/base/signals.hpp"
+#include "waco/matrix/sparse_tensor.hpp"
+#include "waco/tune/result.hpp"
+
+namespace waco::tune {
+
+struct TuneOptions {
+  schedule::Problem problem;
+  int threads = 0;       ///< 0: all that this process may use
+  std::string compiler;  ///< empty: $CXX or the system's
+  uint64_t seed = 1;
+  Effort effort = Effort::kNormal;
+  std::optional<int> top;          ///< candidates to measure; by default what the effort says
+  double max_fill = 20;            ///< values stored per nonzero
+  std::optional<double> budget_s;  ///< no new work is started after this; by default what the effort says
+  std::vector<schedule::SuperSchedule> points;  ///< measured instead of searching, when not empty
+};
+
+/// Finds the best plan for `tensor`. Candidates that fail are part of the result; when a stop is requested,
+/// or the budget is spent, the result holds what was found until then and says that it is not complete.
+///
+/// Throws UsageError when op and order or a given point do not fit the tensor, and EnvironmentError when
+/// nothing can be measured at all (see measure::Session).
+TuneResult tune(const matrix::SparseTensor& tensor, const TuneOptions& options, const StopToken& stop);
+
+}  // namespace waco::tune
