@@ -1,0 +1,91 @@
+// Building points in code.
+#include "waco/schedule/recipe.hpp"
+
+#include <algorithm>
+
+#include "waco/base/error.hpp"
+
+namespace waco::schedule {
+namespace {
+
+LevelKind kind_of(char letter) {
+  const size_t kind = std::string_view("UCSEL").find(letter);
+  WACO_ASSERT(kind != std::string_view::npos);
+  return static_cast<LevelKind>(kind);
+}
+
+}  // namespace
+
+FormatSchedule format_recipe(std::string_view levels, const std::array<int32_t, 3>& split,
+                             int64_t sort_window) {
+  FormatSchedule format;
+  format.split = split;
+  format.sort_window = sort_window;
+  while (!levels.empty()) {
+    const std::string_view word = levels.substr(0, levels.find(' '));
+    levels.remove_prefix(std::min(levels.size(), word.size() + 1));
+    const auto mode = static_cast<int8_t>(word[0] - 'a');
+    WACO_ASSERT(mode >= 0 && mode < 3 && word.size() >= 3);
+    const bool inner = word[1] == '0';
+    if (inner && split[static_cast<size_t>(mode)] == 1) continue;
+    format.levels.push_back({{mode, inner}, kind_of(word.back())});
+  }
+  return format;
+}
+
+std::vector<Var> concordant_loops(const FormatSchedule& format) {
+  std::vector<Var> loops;
+  for (const Level& level : format.levels) loops.push_back(level.var);
+  const auto is_lanes = [](const Level& level) {
+    return level.kind == LevelKind::kEll || level.kind == LevelKind::kSliced;
+  };
+  if (loops.size() > 2 && is_lanes(format.levels[2])) {
+    size_t slots_end = 3;
+    while (slots_end < loops.size() && format.levels[slots_end].kind == LevelKind::kSingleton) ++slots_end;
+    std::rotate(loops.begin() + 1, loops.begin() + 2, loops.begin() + static_cast<std::ptrdiff_t>(slots_end));
+  }
+  return loops;
+}
+
+SuperSchedule concordant_point(const Problem& problem, const FormatSchedule& format) {
+  SuperSchedule point;
+  point.problem = problem;
+  point.format = format;
+  point.compute.loops = concordant_loops(format);
+  set_dense_tile(point, 0, 0);
+  return point;
+}
+
+std::optional<Var> parallel_var(const ComputeSchedule& compute) {
+  if (compute.parallel < 0 || compute.parallel >= static_cast<int32_t>(compute.loops.size()))
+    return std::nullopt;
+  return compute.loops[static_cast<size_t>(compute.parallel)];
+}
+
+void set_parallel_var(ComputeSchedule& compute, std::optional<Var> var) {
+  compute.parallel = -1;
+  if (!var) return;
+  const auto loop = std::find(compute.loops.begin(), compute.loops.end(), *var);
+  if (loop != compute.loops.end()) compute.parallel = static_cast<int32_t>(loop - compute.loops.begin());
+}
+
+void set_dense_tile(SuperSchedule& point, int32_t tile, size_t outer_at) {
+  ComputeSchedule& compute = point.compute;
+  if (!has_dense_index(point.problem.op)) {
+    compute.dense_tile = 0;
+    return;
+  }
+  const std::optional<Var> parallel = parallel_var(compute);
+  const auto dense = static_cast<int8_t>(sparse_order(point.problem.op));
+  std::erase_if(compute.loops, [dense](Var var) { return var.index == dense; });
+  compute.dense_tile = tile;
+  if (tile > 0) {
+    const size_t at = std::min(outer_at, compute.loops.size());
+    compute.loops.insert(compute.loops.begin() + static_cast<std::ptrdiff_t>(at), Var{dense, false});
+  }
+  compute.loops.push_back({dense, tile > 0});
+  set_parallel_var(compute, parallel);
+  if (parallel == Var{dense, false} && tile == 0) compute.parallel = -1;
+}
+
+}  // namespace waco::schedule
