@@ -7,9 +7,15 @@
 
 namespace waco {
 
-std::string_view version() { return WACO_VERSION; }
-std::string_view commit() { return WACO_COMMIT; }
-std::string_view compiler() { return WACO_COMPILER; }
+std::string_view version() {
+  return WACO_VERSION;
+}
+std::string_view commit() {
+  return WACO_COMMIT;
+}
+std::string_view compiler() {
+  return WACO_COMPILER;
+}
 
 std::string version_line(std::string_view program) {
   return fmt::format("{} {} (commit {}, {})", program, version(), commit(), compiler());

@@ -80,6 +80,7 @@ class Run {
 
  private:
   void describe();
+  model::Ceilings ceilings();
   void rank();
   void measure_all();
   void refine();
@@ -111,14 +112,22 @@ void Run::describe() {
   result_.seed = options_.seed;
 }
 
-void Run::rank() {
-  std::optional<model::Ceilings> ceilings;
-  {
-    const Stopwatch watch(result_.seconds.machine);
-    ceilings = model::load_or_measure_ceilings(result_.threads, cache_folder());
+model::Ceilings Run::ceilings() {
+  const Stopwatch watch(result_.seconds.machine);
+  std::filesystem::path folder;
+  try {
+    folder = cache_folder();
+  } catch (const EnvironmentError& error) {
+    spdlog::warn("{}; the machine is measured again in every run", error.what());
+    return model::measure_ceilings(result_.threads);
   }
+  return model::load_or_measure_ceilings(result_.threads, folder);
+}
+
+void Run::rank() {
+  model::Ceilings machine = ceilings();
   const Stopwatch watch(result_.seconds.rank);
-  ranking_.emplace(tensor_, options_, result_.threads, std::move(*ceilings));
+  ranking_.emplace(tensor_, options_, result_.threads, std::move(machine));
   result_.candidates =
       options_.points.empty() ? ranking_->search(plan_.top) : ranking_->judge(options_.points);
   result_.num_ranked = ranking_->num_ranked();
@@ -212,8 +221,11 @@ void Run::verify_first() {
     measure({&candidate});
     Measurement& m = candidate.measurement;
     if (!candidate.measured || !m.ok()) continue;
-    result_.best =
-        Best{.point = m.point, .verified = true, .pack_ns = m.pack_ns, .stored_bytes = m.stored_bytes};
+    Best& best = result_.best.emplace();
+    best.point = m.point;
+    best.verified = true;
+    best.pack_ns = m.pack_ns;
+    best.stored_bytes = m.stored_bytes;
     candidate.measured = false;
     return;
   }
@@ -248,10 +260,10 @@ TuneResult Run::take() {
   {
     const Stopwatch watch(result_.seconds.total);
     describe();
+    open_session();
     rank();
     try {
       const Stopwatch measuring(result_.seconds.measure);
-      open_session();
       if (options_.effort == Effort::kNone) {
         verify_first();
       } else {
