@@ -1,0 +1,76 @@
+// Where the bytes of an input come from: a file, standard input or memory.
+#include "waco/matrix/byte_source.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "waco/base/error.hpp"
+
+namespace waco::matrix {
+
+FileSource::FileSource(const std::string& path) : name_(path) {
+  if (path == "-") {
+    name_ = "standard input";
+    fd_ = STDIN_FILENO;
+  } else {
+    fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    owned_ = true;
+    if (fd_ < 0) throw InputError(name_, 0, fmt::format("can't be opened: {}", std::strerror(errno)));
+  }
+  struct stat status {};
+  const bool known = ::fstat(fd_, &status) == 0;
+  if (known && S_ISDIR(status.st_mode)) {
+    if (owned_) ::close(fd_);
+    throw InputError(name_, 0, "is a folder; name a .mtx or .tns file inside it");
+  }
+  if (known && S_ISREG(status.st_mode)) {
+    num_bytes_ = status.st_size;
+    ::posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQUENTIAL);
+  }
+}
+
+FileSource::~FileSource() {
+  if (owned_) ::close(fd_);
+}
+
+size_t FileSource::read(char* to, size_t size) {
+  for (;;) {
+    const ssize_t count = ::read(fd_, to, size);
+    if (count >= 0) return static_cast<size_t>(count);
+    if (errno != EINTR) throw InputError(name_, 0, fmt::format("can't be read: {}", std::strerror(errno)));
+  }
+}
+
+size_t MemorySource::read(char* to, size_t size) {
+  const size_t count = std::min(size, rest_.size());
+  std::copy_n(rest_.data(), count, to);
+  rest_.remove_prefix(count);
+  return count;
+}
+
+size_t ReplaySource::read(char* to, size_t size) {
+  if (replayed_ == head_.size()) return rest_.read(to, size);
+  const size_t count = std::min(size, head_.size() - replayed_);
+  std::copy_n(head_.data() + replayed_, count, to);
+  replayed_ += count;
+  return count;
+}
+
+std::string read_up_to(ByteSource& source, size_t size) {
+  std::string bytes(size, '\0');
+  size_t filled = 0;
+  while (filled < size) {
+    const size_t count = source.read(bytes.data() + filled, size - filled);
+    if (count == 0) break;
+    filled += count;
+  }
+  bytes.resize(filled);
+  return bytes;
+}
+
+}  // namespace waco::matrix

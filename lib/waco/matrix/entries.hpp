@@ -1,0 +1,32 @@
+// Reads the coordinate list of a text in parallel into a tensor.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "waco/matrix/entry_parser.hpp"
+#include "waco/matrix/read.hpp"
+#include "waco/matrix/sparse_tensor.hpp"
+#include "waco/matrix/text_reader.hpp"
+
+namespace waco::matrix {
+
+/// What the text of a coordinate list turned out to hold.
+struct EntryCounts {
+  int64_t num_entries = 0;     ///< lines with an entry; mirror images are not counted
+  int64_t num_not_finite = 0;  ///< of them, with a value of inf or nan
+  int64_t last_line = 0;       ///< 1-based number of the text's last line
+  bool has_lower = false;      ///< an entry below the diagonal was seen (symmetric files only)
+  bool has_upper = false;
+};
+
+/// Appends what is left of `text` to the coordinates and values of `tensor`, in file order. More than
+/// `max_entries` lines with an entry are an error. Where `likely_text_bytes` isn't negative, memory for
+/// `max_entries` is taken at once, but never more than a text of that length could fill. Throws InputError.
+EntryCounts read_entries(TextReader& text, const EntryFormat& format, int64_t max_entries,
+                         int64_t likely_text_bytes, const ReadOptions& options, SparseTensor& tensor);
+
+/// Adds what people should know about the entries to `notes`; `num_merged` is what sort_and_merge returned.
+void note_oddities(const EntryCounts& counts, int64_t num_merged, std::vector<std::string>& notes);
+
+}  // namespace waco::matrix

@@ -1,0 +1,39 @@
+// Inflating gzip data as a stream, in bounded memory.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "waco/matrix/byte_source.hpp"
+
+namespace waco::matrix {
+
+/// Deflate can't make more than this many bytes of one.
+inline constexpr int64_t kMaxInflation = 1032;
+
+/// Whether the first bytes of a file are those of gzip data.
+bool is_gzip(std::string_view head);
+
+/// The inflated content of gzip data: one or more members, zero padding after the last allowed.
+class GzipSource : public ByteSource {
+ public:
+  /// `name` is what errors call the file; `compressed` must outlive this source.
+  GzipSource(std::string name, ByteSource& compressed);
+  ~GzipSource() override;
+
+  /// Throws InputError when the data is corrupt or ends early.
+  size_t read(char* to, size_t size) override;
+
+ private:
+  struct State;
+  bool refill();
+  bool begin_next_member();
+  [[noreturn]] void fail(const char* cause) const;
+
+  std::string name_;
+  ByteSource& compressed_;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace waco::matrix

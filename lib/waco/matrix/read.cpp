@@ -1,0 +1,126 @@
+// Reading a sparse matrix or tensor from a file, whatever its kind.
+#include "waco/matrix/read.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <new>
+#include <utility>
+
+#include "waco/base/error.hpp"
+#include "waco/base/machine.hpp"
+#include "waco/matrix/byte_source.hpp"
+#include "waco/matrix/frostt.hpp"
+#include "waco/matrix/gzip.hpp"
+#include "waco/matrix/line.hpp"
+#include "waco/matrix/matrix_market.hpp"
+#include "waco/matrix/text_reader.hpp"
+
+namespace waco::matrix {
+namespace {
+
+constexpr size_t kHeadBytes = 8;
+/// How much longer than its compressed form a text is taken to be before it is read.
+constexpr int64_t kLikelyInflation = 16;
+
+struct Magic {
+  std::string_view bytes;
+  const char* what;
+};
+
+/// Files that people do try.
+constexpr std::array<Magic, 8> kUnsupported = {{
+    {"BZh", "compressed with bzip2; decompress it first"},
+    {std::string_view("\xfd\x37zXZ\0", 6), "compressed with xz; decompress it first"},
+    {"\x28\xb5\x2f\xfd", "compressed with zstd; decompress it first"},
+    {"PK\x03\x04", "a zip archive (or .npz); extract it, and convert it to .mtx"},
+    {"MATLAB", "a MATLAB file; write it as .mtx"},
+    {"\x89HDF", "an HDF5 file; write it as .mtx"},
+    {"\xff\xfe", "UTF-16 text; save it as plain ASCII or UTF-8"},
+    {"\xfe\xff", "UTF-16 text; save it as plain ASCII or UTF-8"},
+}};
+
+/// Looks at the head of a text: throws for files of another kind, and drops a byte order mark.
+std::string checked_head(std::string head, const std::string& name) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (head.empty()) throw InputError(name, 0, "the file is empty");
+  for (const Magic& magic : kUnsupported) {
+    if (head.starts_with(magic.bytes)) throw InputError(name, 0, fmt::format("is {}", magic.what));
+  }
+  if (head.starts_with(kByteOrderMark)) head.erase(0, kByteOrderMark.size());
+  return head;
+}
+
+/// Reads the text behind `text`, of the kind that its first line says.
+ReadResult read_text(TextReader& text, int64_t likely_text_bytes, const ReadOptions& options) {
+  while (const auto line = text.next_line()) {
+    const char first = first_character(*line);
+    if (first == '\0') continue;
+    if (std::any_of(line->begin(), line->end(),
+                    [](char c) { return static_cast<unsigned char>(c) < '\t'; })) {
+      throw InputError(text.name(), text.line_number(),
+                       "binary data; expected a Matrix Market or .tns text file");
+    }
+    const bool is_matrix = is_matrix_market_banner(*line);
+    if (!is_matrix && first == '%') {
+      throw InputError(
+          text.name(), text.line_number(),
+          "expected '%%MatrixMarket matrix coordinate real general' or the like; a Matrix Market file "
+          "must begin with it");
+    }
+    text.unread_line();
+    return is_matrix ? read_matrix_market(text, likely_text_bytes, options) : read_frostt(text, options);
+  }
+  throw InputError(text.name(), 0, "the file holds nothing but blank lines");
+}
+
+ReadResult read_source(ByteSource& source, const std::string& name, int64_t num_bytes, ReadOptions options) {
+  if (options.threads <= 0) options.threads = usable_threads();
+  std::string head = read_up_to(source, kHeadBytes);
+  const bool compressed = is_gzip(head);
+  ReplaySource whole(std::move(head), source);
+  int64_t likely_text_bytes = num_bytes;
+  const auto read_plain = [&](ByteSource& plain) {
+    ReplaySource checked(checked_head(read_up_to(plain, kHeadBytes), name), plain);
+    const auto chunks = static_cast<size_t>(std::max(16, 4 * options.threads));
+    TextReader text(name, checked, options.chunk_bytes * chunks, options.threads > 1);
+    return read_text(text, likely_text_bytes, options);
+  };
+  try {
+    if (!compressed) return read_plain(whole);
+    if (num_bytes >= 0) likely_text_bytes = num_bytes * kLikelyInflation;
+    GzipSource inflated(name, whole);
+    return read_plain(inflated);
+  } catch (const std::bad_alloc&) {
+    throw EnvironmentError(
+        fmt::format("{}: does not fit in memory; use a smaller matrix or a machine with more memory", name));
+  }
+}
+
+}  // namespace
+
+ReadResult read_tensor(const std::string& path, const ReadOptions& options) {
+  FileSource file(path);
+  ReadResult result = read_source(file, file.name(), file.num_bytes(), options);
+  result.tensor.name = tensor_name(path);
+  return result;
+}
+
+ReadResult read_tensor_bytes(std::string_view content, const std::string& name, const ReadOptions& options) {
+  MemorySource bytes(content);
+  ReadResult result = read_source(bytes, name, static_cast<int64_t>(content.size()), options);
+  result.tensor.name = tensor_name(name);
+  return result;
+}
+
+std::string tensor_name(const std::string& path) {
+  if (path == "-") return "stdin";
+  std::filesystem::path name = std::filesystem::path(path).filename();
+  if (name.extension() == ".gz") name = name.stem();
+  for (const char* extension : {".mtx", ".mm", ".tns", ".txt"}) {
+    if (name.extension() == extension) return name.stem().string();
+  }
+  return name.string();
+}
+
+}  // namespace waco::matrix

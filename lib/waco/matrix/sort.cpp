@@ -1,0 +1,246 @@
+// Sorting coordinates in parallel: entries are dealt, in their order, to buckets of neighbouring rows, then
+// every bucket is sorted by itself while it is in cache. Column-major files need no comparison sort at all.
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "waco/base/error.hpp"
+#include "waco/matrix/sparse_tensor.hpp"
+
+namespace waco::matrix {
+namespace {
+
+constexpr int64_t kEntriesPerBucket = int64_t{1} << 15;
+constexpr int64_t kMaxBuckets = 1024;
+constexpr int64_t kSerialBelow = int64_t{1} << 14;
+
+using Columns = std::array<const int64_t*, 3>;
+
+/// Lexicographic order of two entries over the modes from `first` on: negative, 0 or positive.
+inline int compare(const Columns& coords, int order, int first, int64_t a, int64_t b) {
+  for (int mode = first; mode < order; ++mode) {
+    const int64_t* const column = coords[static_cast<size_t>(mode)];
+    if (column[a] != column[b]) return column[a] < column[b] ? -1 : 1;
+  }
+  return 0;
+}
+
+Columns columns_of(const SparseTensor& tensor) {
+  Columns columns{};
+  for (size_t mode = 0; mode < tensor.coords.size(); ++mode) columns[mode] = tensor.coords[mode].data();
+  return columns;
+}
+
+struct Scan {
+  bool sorted = true;
+  int64_t num_duplicates = 0;  ///< neighbours with equal coordinates
+};
+
+Scan scan(const SparseTensor& tensor, int threads) {
+  const Columns coords = columns_of(tensor);
+  const int order = tensor.order();
+  const int64_t count = tensor.num_nonzeros();
+  int64_t descents = 0;
+  int64_t duplicates = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : descents, duplicates)
+  for (int64_t i = 1; i < count; ++i) {
+    const int sign = compare(coords, order, 0, i - 1, i);
+    descents += sign > 0;
+    duplicates += sign == 0;
+  }
+  return {descents == 0, duplicates};
+}
+
+/// Sorts one tensor; holds the second copy of it that this takes.
+class BucketSort {
+ public:
+  BucketSort(SparseTensor& tensor, int threads);
+  /// Returns the number of neighbours with equal coordinates afterwards.
+  int64_t run();
+
+ private:
+  /// Reused from bucket to bucket by one thread.
+  struct Scratch {
+    std::vector<int64_t> order;
+    std::vector<int64_t> starts;
+  };
+  void partition();
+  int64_t sort_bucket(int64_t bucket, Scratch& scratch);
+  void order_by_rows(int64_t bucket, Scratch& scratch) const;
+  void order_by_comparison(int64_t bucket, Scratch& scratch) const;
+
+  SparseTensor& tensor_;
+  int threads_;
+  int order_;
+  int64_t count_;
+  int shift_ = 0;  ///< row >> shift is its bucket
+  int64_t num_buckets_ = 1;
+  std::vector<int64_t> begins_;  ///< [num_buckets + 1]
+  std::array<std::unique_ptr<int64_t[]>, 3> coords_;
+  std::unique_ptr<double[]> values_;
+  Columns columns_{};
+};
+
+BucketSort::BucketSort(SparseTensor& tensor, int threads)
+    : tensor_(tensor), threads_(threads), order_(tensor.order()), count_(tensor.num_nonzeros()) {
+  const int64_t wanted =
+      std::clamp<int64_t>(count_ / kEntriesPerBucket, threads > 1 ? 4 * threads : 1, kMaxBuckets);
+  const auto last_row = static_cast<uint64_t>(tensor.dims[0] - 1);
+  while (static_cast<int64_t>(last_row >> shift_) >= wanted) ++shift_;
+  num_buckets_ = static_cast<int64_t>(last_row >> shift_) + 1;
+  for (int mode = 0; mode < order_; ++mode) {
+    const auto m = static_cast<size_t>(mode);
+    coords_[m] = std::make_unique_for_overwrite<int64_t[]>(static_cast<size_t>(count_));
+    columns_[m] = coords_[m].get();
+  }
+  values_ = std::make_unique_for_overwrite<double[]>(static_cast<size_t>(count_));
+}
+
+/// Deals the entries to the buckets, stably: every thread a contiguous range, earlier threads' entries first.
+void BucketSort::partition() {
+  const auto buckets = static_cast<size_t>(num_buckets_);
+  std::vector<std::vector<int64_t>> next(static_cast<size_t>(threads_), std::vector<int64_t>(buckets));
+  begins_.assign(buckets + 1, count_);
+  const int64_t* const rows = tensor_.coords[0].data();
+  const int64_t share = (count_ + threads_ - 1) / threads_;
+#pragma omp parallel for schedule(static, 1) num_threads(threads_)
+  for (int t = 0; t < threads_; ++t) {
+    std::vector<int64_t>& counts = next[static_cast<size_t>(t)];
+    const int64_t end = std::min(count_, (t + 1) * share);
+    for (int64_t i = t * share; i < end; ++i) ++counts[static_cast<size_t>(rows[i] >> shift_)];
+  }
+  int64_t position = 0;
+  for (size_t bucket = 0; bucket < buckets; ++bucket) {
+    begins_[bucket] = position;
+    for (auto& counts : next) position += std::exchange(counts[bucket], position);
+  }
+#pragma omp parallel for schedule(static, 1) num_threads(threads_)
+  for (int t = 0; t < threads_; ++t) {
+    std::vector<int64_t>& to = next[static_cast<size_t>(t)];
+    const int64_t end = std::min(count_, (t + 1) * share);
+    for (int64_t i = t * share; i < end; ++i) {
+      const int64_t at = to[static_cast<size_t>(rows[i] >> shift_)]++;
+      for (int mode = 0; mode < order_; ++mode) {
+        const auto m = static_cast<size_t>(mode);
+        coords_[m][static_cast<size_t>(at)] = tensor_.coords[m][static_cast<size_t>(i)];
+      }
+      values_[static_cast<size_t>(at)] = tensor_.values[static_cast<size_t>(i)];
+    }
+  }
+}
+
+/// Orders a bucket with a counting sort over its rows; only rows that need it are sorted further.
+void BucketSort::order_by_rows(int64_t bucket, Scratch& scratch) const {
+  const int64_t begin = begins_[static_cast<size_t>(bucket)];
+  const int64_t end = begins_[static_cast<size_t>(bucket) + 1];
+  const int64_t first_row = bucket << shift_;
+  std::vector<int64_t>& starts = scratch.starts;
+  starts.assign((size_t{1} << shift_) + 1, 0);
+  for (int64_t i = begin; i < end; ++i) ++starts[static_cast<size_t>(columns_[0][i] - first_row) + 1];
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  for (int64_t i = begin; i < end; ++i) {
+    scratch.order[static_cast<size_t>(starts[static_cast<size_t>(columns_[0][i] - first_row)]++)] = i;
+  }
+  // Every start has moved to the end of its row.
+  int64_t row_begin = 0;
+  for (const int64_t row_end : starts) {
+    const auto first = scratch.order.begin() + row_begin;
+    const auto last = scratch.order.begin() + row_end;
+    row_begin = row_end;
+    const auto before = [this](int64_t a, int64_t b) {
+      const int sign = compare(columns_, order_, 1, a, b);
+      return sign != 0 ? sign < 0 : a < b;
+    };
+    if (last - first > 1 && !std::is_sorted(first, last, before)) std::sort(first, last, before);
+  }
+}
+
+/// Orders a bucket of many more rows than entries.
+void BucketSort::order_by_comparison(int64_t bucket, Scratch& scratch) const {
+  const int64_t begin = begins_[static_cast<size_t>(bucket)];
+  std::iota(scratch.order.begin(), scratch.order.end(), begin);
+  std::sort(scratch.order.begin(), scratch.order.end(), [this](int64_t a, int64_t b) {
+    const int sign = compare(columns_, order_, 0, a, b);
+    return sign != 0 ? sign < 0 : a < b;
+  });
+}
+
+/// Sorts a bucket back into the tensor.
+int64_t BucketSort::sort_bucket(int64_t bucket, Scratch& scratch) {
+  const int64_t begin = begins_[static_cast<size_t>(bucket)];
+  const int64_t size = begins_[static_cast<size_t>(bucket) + 1] - begin;
+  if (size == 0) return 0;
+  scratch.order.resize(static_cast<size_t>(size));
+  const bool few_rows = shift_ < 62 && (int64_t{1} << shift_) <= 4 * size + 64;
+  if (few_rows) {
+    order_by_rows(bucket, scratch);
+  } else {
+    order_by_comparison(bucket, scratch);
+  }
+  for (int mode = 0; mode < order_; ++mode) {
+    int64_t* const to = tensor_.coords[static_cast<size_t>(mode)].data() + begin;
+    const int64_t* const from = columns_[static_cast<size_t>(mode)];
+    for (int64_t i = 0; i < size; ++i) to[i] = from[scratch.order[static_cast<size_t>(i)]];
+  }
+  double* const to = tensor_.values.data() + begin;
+  for (int64_t i = 0; i < size; ++i)
+    to[i] = values_[static_cast<size_t>(scratch.order[static_cast<size_t>(i)])];
+  int64_t duplicates = 0;
+  for (int64_t i = 1; i < size; ++i) {
+    const auto at = static_cast<size_t>(i);
+    duplicates += compare(columns_, order_, 0, scratch.order[at - 1], scratch.order[at]) == 0;
+  }
+  return duplicates;
+}
+
+int64_t BucketSort::run() {
+  partition();
+  int64_t duplicates = 0;
+#pragma omp parallel num_threads(threads_) reduction(+ : duplicates)
+  {
+    Scratch scratch;
+#pragma omp for schedule(dynamic, 1)
+    for (int64_t bucket = 0; bucket < num_buckets_; ++bucket) duplicates += sort_bucket(bucket, scratch);
+  }
+  return duplicates;
+}
+
+/// Sums runs of equal coordinates of a sorted tensor.
+void merge(SparseTensor& tensor) {
+  const Columns coords = columns_of(tensor);
+  const int64_t count = tensor.num_nonzeros();
+  size_t last = 0;
+  for (size_t i = 1; i < static_cast<size_t>(count); ++i) {
+    if (compare(coords, tensor.order(), 0, static_cast<int64_t>(last), static_cast<int64_t>(i)) == 0) {
+      tensor.values[last] += tensor.values[i];
+      continue;
+    }
+    ++last;
+    for (auto& column : tensor.coords) column[last] = column[i];
+    tensor.values[last] = tensor.values[i];
+  }
+  for (auto& column : tensor.coords) column.resize(last + 1);
+  tensor.values.resize(last + 1);
+}
+
+}  // namespace
+
+int64_t sort_and_merge(SparseTensor& tensor, int threads) {
+  const int64_t count = tensor.num_nonzeros();
+  WACO_ASSERT(tensor.order() >= 1 && tensor.order() <= 3 && tensor.coords.size() == tensor.dims.size());
+  for (const auto& column : tensor.coords) WACO_ASSERT(static_cast<int64_t>(column.size()) == count);
+  if (count < 2) return 0;
+  if (threads <= 0) threads = omp_get_max_threads();
+  if (count < kSerialBelow) threads = 1;
+  Scan found = scan(tensor, threads);
+  if (!found.sorted) found.num_duplicates = BucketSort(tensor, threads).run();
+  if (found.num_duplicates > 0) merge(tensor);
+  return found.num_duplicates;
+}
+
+}  // namespace waco::matrix
