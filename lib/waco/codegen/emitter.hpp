@@ -128,6 +128,10 @@ class Emitter {
   bool is_output(schedule::Var var) const;
   int split(int mode) const { return format().split[static_cast<size_t>(mode)]; }
   int num_levels() const { return static_cast<int>(format().levels.size()); }
+  /// Accumulators live inside the steps over a tile that exceeds the registers.
+  bool steps_hold_scope() const {
+    return shape_.tile_in_memory && !schedule::dense_index_is_reduced(op());
+  }
   /// Dense operands as (number, sparse mode that selects the row).
   std::vector<std::pair<int, int>> operands() const;
   std::string vec() const;  ///< the vector type's suffix: number of lanes

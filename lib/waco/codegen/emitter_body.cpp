@@ -127,8 +127,7 @@ void Emitter::emit_scope(int depth, const Env& env) {
   const bool from_output = dense_output && !shape_.stores && !shape_.copies_are_outputs;
   declare(scope, from_output);
   scope_ = scope;
-  const bool body_only = depth == shape_.nest.num_runtime;
-  if (body_only) {
+  if (steps_hold_scope()) {
     emit_leaves(env);
   } else {
     emit_nest(depth, env);
@@ -149,9 +148,13 @@ void Emitter::emit_factored(int depth, const Env& env) {
   emit_nest(depth, env);
   const int count = vectors_per_accumulator();
   for (const Accumulator& sum : sums) {
-    const std::string total = "c" + sum.name.substr(1, sum.name.find("_u") - 1);
-    for (int v = 0; v < count; ++v)
-      out_.line("{}_{} += {} * {}_{};", total, v, operand_vector(shape_.factored, env, v), sum.name, v);
+    if (sum.copy > 0) continue;
+    const std::string stem = sum.name.substr(0, sum.name.find("_u"));
+    for (int v = 0; v < count; ++v) {
+      std::string all = fmt::format("{}_{}", sum.name, v);
+      for (int copy = 1; split_ && copy < shape_.copies; ++copy) all += fmt::format(" + {}_u{}_{}", stem, copy, v);
+      out_.line("c{}_{} += {} * ({});", stem.substr(1), v, operand_vector(shape_.factored, env, v), all);
+    }
   }
   pop();
   out_.close();

@@ -46,19 +46,22 @@ Storage pack_fixed_csr(const matrix::SparseTensor& tensor, const schedule::Probl
   return storage;
 }
 
-std::string fixed_csr_source(const schedule::Problem& problem, const Storage& storage) {
+std::string fixed_csr_source(const schedule::Problem& problem, int pos_bytes, int crd_bytes) {
   std::string op(schedule::name(problem.op));
   for (char& c : op) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  const waco_storage& a = storage.abi();
-  const int last = a.format.num_levels - 1;
+  const char* crd = crd_bytes == 1 ? "uint8_t" : crd_bytes == 2 ? "uint16_t" : crd_bytes == 4 ? "int32_t" : "int64_t";
   std::string source(template_text("fixed_csr.hpp"));
   const std::string include = "#include \"kernels-templates/abi.hpp\"\n";
   source.replace(source.find(include), include.size(), std::string(template_text("abi.hpp")));
   return fmt::format("#define WACO_OP_{}\n#define WACO_RHS {}\n#define WACO_VALUE {}\n#define WACO_POS {}\n"
                      "#define WACO_CRD {}\n{}",
                      op, problem.rhs, problem.type == schedule::ValueType::kF32 ? "float" : "double",
-                     a.pos_bytes == 4 ? "int32_t" : "int64_t", a.level[last].crd_bytes == 4 ? "int32_t" : "int64_t",
-                     source);
+                     pos_bytes == 4 ? "int32_t" : "int64_t", crd, source);
+}
+
+std::string fixed_csr_source(const schedule::Problem& problem, const Storage& storage) {
+  const waco_storage& a = storage.abi();
+  return fixed_csr_source(problem, a.pos_bytes, a.level[a.format.num_levels - 1].crd_bytes);
 }
 
 }  // namespace waco::codegen

@@ -1,0 +1,139 @@
+// See point_check.hpp.
+#include "point_check.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "waco/codegen/kernel.hpp"
+#include "waco/measure/operands.hpp"
+#include "waco/measure/reference.hpp"
+#include "waco/pattern/pattern_counts.hpp"
+#include "waco/schedule/storage_size.hpp"
+
+namespace waco::codegen {
+namespace {
+
+int64_t random_dim(Random& random) {
+  static constexpr int64_t kDims[] = {1, 2, 3, 5, 8, 16, 17, 31, 48, 64, 70};
+  return kDims[random.below(std::size(kDims))];
+}
+
+class Library {
+ public:
+  explicit Library(const std::string& path) : handle_(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {}
+  ~Library() {
+    if (handle_ != nullptr) dlclose(handle_);
+  }
+  waco_kernel_function kernel() const {
+    return handle_ == nullptr ? nullptr : reinterpret_cast<waco_kernel_function>(dlsym(handle_, "waco_kernel"));
+  }
+
+ private:
+  void* handle_;
+};
+
+std::array<int64_t, 3> three(const std::vector<int64_t>& dims) {
+  std::array<int64_t, 3> result{1, 1, 1};
+  for (size_t m = 0; m < dims.size(); ++m) result[m] = dims[m];
+  return result;
+}
+
+void poison(std::vector<char>& bytes, int value_bytes) {
+  for (size_t at = 0; at + static_cast<size_t>(value_bytes) <= bytes.size(); at += static_cast<size_t>(value_bytes)) {
+    const float f = std::numeric_limits<float>::quiet_NaN();
+    const double d = std::numeric_limits<double>::quiet_NaN();
+    if (value_bytes == 4) std::memcpy(bytes.data() + at, &f, 4);
+    else std::memcpy(bytes.data() + at, &d, 8);
+  }
+}
+
+}  // namespace
+
+matrix::SparseTensor random_small_tensor(int order, Random& random) {
+  matrix::SparseTensor tensor;
+  tensor.name = "random";
+  for (int m = 0; m < order; ++m) tensor.dims.push_back(random_dim(random));
+  if (random.chance(0.03)) {
+    tensor.coords.resize(static_cast<size_t>(order));
+    return tensor;
+  }
+  double cells = 1;
+  for (const int64_t dim : tensor.dims) cells *= static_cast<double>(dim);
+  static constexpr double kDensity[] = {0.01, 0.05, 0.2, 0.6, 1.0};
+  const auto count = static_cast<int64_t>(std::min(1500.0, std::ceil(cells * kDensity[random.below(5)])));
+  const bool skewed = random.chance(0.3), blocked = random.chance(0.3);
+  tensor.coords.resize(static_cast<size_t>(order));
+  for (int64_t n = 0; n < count; ++n) {
+    for (size_t m = 0; m < tensor.coords.size(); ++m) {
+      const auto dim = static_cast<uint64_t>(tensor.dims[m]);
+      uint64_t c = random.below(dim);
+      if (skewed && random.chance(0.5)) c = random.below(1 + dim / 8);
+      if (blocked && n > 0 && random.chance(0.8))
+        c = std::min<uint64_t>(dim - 1, static_cast<uint64_t>(tensor.coords[m].back()) + random.below(2));
+      tensor.coords[m].push_back(static_cast<int64_t>(c));
+    }
+    tensor.values.push_back(2 * random.uniform() - 1);
+  }
+  matrix::sort_and_merge(tensor);
+  return tensor;
+}
+
+std::string check_point(const schedule::SuperSchedule& point, const matrix::SparseTensor& tensor,
+                        const measure::KernelCache& cache) {
+  const auto& problem = point.problem;
+  const std::array<int64_t, 3> dims = three(tensor.dims);
+  Storage storage = pack(tensor, point.format, problem.op, problem.type, 2);
+  const pattern::PatternCounts counts(tensor);
+  const auto predicted = schedule::predict_storage(point.format, problem.op, problem.type, counts);
+  const int64_t num_stored = storage.abi().num_stored;
+  if (predicted.total_bytes != storage.bytes() || predicted.num_stored != num_stored)
+    return fmt::format("predicted {} bytes, {} values; packed {} bytes, {} values", predicted.total_bytes,
+                       predicted.num_stored, storage.bytes(), num_stored);
+
+  const Binding binding = bind(point, dims, num_stored, cache.compiler().target().vector_bytes);
+  for (int l = 0; l < storage.abi().format.num_levels; ++l)
+    if (storage.abi().level[l].crd_bytes != binding.crd_bytes[static_cast<size_t>(l)])
+      return fmt::format("level {} was packed with {}-byte coordinates, the kernel expects {}", l,
+                         storage.abi().level[l].crd_bytes, binding.crd_bytes[static_cast<size_t>(l)]);
+  const auto kernel = cache.get({kernel_source(point, binding), kKernelFlags}, 120);
+  if (!kernel.ok()) return "does not compile: " + kernel.diagnostic;
+  const Library library(kernel.library.string());
+  if (library.kernel() == nullptr) return "cannot be loaded";
+
+  const measure::DenseOperands operands(problem, tensor.dims, 7, 1);
+  const measure::Reference reference(tensor, problem, operands, 7, 1);
+  const int64_t out_size = measure::output_elements(problem, tensor.dims, num_stored);
+  const int bytes = schedule::value_bytes(problem.type);
+  std::vector<char> out(static_cast<size_t>(out_size * bytes));
+  std::vector<char> scratch(static_cast<size_t>(scratch_bytes(point, dims, num_stored)) + 64);
+  poison(scratch, bytes);
+  std::vector<int64_t> bounds;
+  waco_call call{};
+  call.dense[0] = operands.data(0);
+  call.dense[1] = operands.data(1);
+  call.out = out.data();
+  call.rhs = problem.rhs;
+  call.threads = point.compute.threads;
+  call.chunk = std::max(1, point.compute.chunk);
+  call.prefetch = point.compute.prefetch;
+  call.scratch = scratch.data();
+  if (needs_partition(point)) {
+    bounds = partition(storage, point.compute.threads, partition_may_cut_rows(point));
+    call.partition = bounds.data();
+  }
+  for (int run = 0; run < 2; ++run) {  // twice: a kernel that accumulates is wrong the second time
+    if (run == 0) poison(out, bytes);
+    if (library.kernel()(&storage.abi(), &call) != WACO_OK) return "returned an error";
+    const measure::Verification verification =
+        schedule::output_is_sparse(problem.op) ? reference.verify_values(unpack_values(storage, out.data()))
+                                               : reference.verify(out.data());
+    if (!verification.ok) return fmt::format("run {}: {}", run, verification.message);
+  }
+  return {};
+}
+
+}  // namespace waco::codegen

@@ -1,0 +1,21 @@
+// Builds the kernel of one point over one small tensor, runs it in this process and compares with the reference.
+#pragma once
+
+#include <string>
+
+#include "waco/base/random.hpp"
+#include "waco/matrix/sparse_tensor.hpp"
+#include "waco/measure/kernel_cache.hpp"
+#include "waco/schedule/super_schedule.hpp"
+
+namespace waco::codegen {
+
+/// A small tensor of a random shape: empty, 1 x n, n x 1, dense rows, blocks, hypersparse, ...
+matrix::SparseTensor random_small_tensor(int order, Random& random);
+
+/// Packs, compiles, runs twice and compares; also compares predicted with packed storage. Empty when all is right,
+/// otherwise what is wrong.
+std::string check_point(const schedule::SuperSchedule& point, const matrix::SparseTensor& tensor,
+                        const measure::KernelCache& cache);
+
+}  // namespace waco::codegen
