@@ -1,0 +1,87 @@
+// The first lines of every file the toolchain writes, and the check of them when it is read back.
+#include "waco/base/artifact.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+#include "waco/base/version.hpp"
+
+namespace waco {
+namespace {
+
+/// 1-based line of a byte offset.
+int64_t line_of(const std::string& text, size_t offset) {
+  const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(offset, text.size()));
+  return 1 + std::count(text.begin(), end, '\n');
+}
+
+std::string read_input(const std::filesystem::path& file) {
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) {
+    throw InputError(file.string(), 0, "is a folder; name a file inside it");
+  }
+  try {
+    return read_file(file);
+  } catch (const EnvironmentError& unreadable) {
+    // The message names the file already.
+    throw Error(ExitCode::kInput, unreadable.what());
+  }
+}
+
+}  // namespace
+
+nlohmann::ordered_json artifact_header(std::string_view format, int version, std::string_view program,
+                                       std::string_view command, const nlohmann::json& machine) {
+  nlohmann::ordered_json header;
+  header["format"] = format;
+  header["version"] = version;
+  header["created_by"] = {{"program", program}, {"version", waco::version()}, {"command", command}};
+  header["machine"] = machine;
+  return header;
+}
+
+int check_artifact(const nlohmann::json& artifact, const std::filesystem::path& file, std::string_view format,
+                   int max_version) {
+  const auto fail = [&file](const std::string& message) { throw InputError(file.string(), 0, message); };
+  const auto kind = artifact.is_object() ? artifact.find("format") : artifact.end();
+  if (!artifact.is_object() || kind == artifact.end() || !kind->is_string()) {
+    fail(fmt::format("has no \"format\" key; expected a file of format {}", format));
+  }
+  if (kind->get<std::string>() != format) {
+    fail(fmt::format("is of format {}; expected one of format {}", kind->get<std::string>(), format));
+  }
+  const auto version = artifact.find("version");
+  if (version == artifact.end() || !version->is_number_integer() || version->get<int64_t>() < 1) {
+    fail(fmt::format("has no valid \"version\" key; write the {} file again", format));
+  }
+  const auto found = version->get<int64_t>();
+  if (found > max_version) {
+    fail(fmt::format(
+        "is version {} of format {}; this program reads up to version {}: use a newer program, or "
+        "write the file again with this one",
+        found, format, max_version));
+  }
+  return static_cast<int>(found);
+}
+
+nlohmann::json read_artifact(const std::filesystem::path& file, std::string_view format, int max_version) {
+  const std::string text = read_input(file);
+  nlohmann::json artifact;
+  try {
+    artifact = nlohmann::json::parse(text);
+  } catch (const nlohmann::json::parse_error& error) {
+    const size_t at = error.byte > 0 ? error.byte - 1 : 0;
+    throw InputError(file.string(), line_of(text, at),
+                     fmt::format("is not complete, valid JSON; expected a file of format {}", format));
+  }
+  check_artifact(artifact, file, format, max_version);
+  return artifact;
+}
+
+void write_artifact(const std::filesystem::path& file, const nlohmann::ordered_json& artifact) {
+  write_file_atomically(file, artifact.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
+}
+
+}  // namespace waco

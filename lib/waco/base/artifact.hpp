@@ -1,0 +1,27 @@
+// The first lines of every file the toolchain writes, and the check of them when it is read back.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+namespace waco {
+
+/// The keys every artifact begins with: `format` (such as "waco-plan"), `version` of that format,
+/// `created_by` (program, its version, the command line) and `machine` (as JSON of describe_machine).
+nlohmann::ordered_json artifact_header(std::string_view format, int version, std::string_view program,
+                                       std::string_view command, const nlohmann::json& machine);
+
+/// Checks the header of a parsed artifact: throws InputError naming `file` when it isn't an object, is of
+/// another format, or newer than `max_version` (both versions are named). Unknown keys are ignored. Returns
+/// its version.
+int check_artifact(const nlohmann::json& artifact, const std::filesystem::path& file, std::string_view format,
+                   int max_version);
+
+/// Reads a whole JSON artifact and checks its header. Throws InputError.
+nlohmann::json read_artifact(const std::filesystem::path& file, std::string_view format, int max_version);
+
+/// Writes `artifact`, indented, in one step (see write_file_atomically). Throws EnvironmentError.
+void write_artifact(const std::filesystem::path& file, const nlohmann::ordered_json& artifact);
+
+}  // namespace waco

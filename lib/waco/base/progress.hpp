@@ -1,0 +1,54 @@
+// How far a long piece of work is: a bar on a terminal, a plain line now and then elsewhere.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <mutex>
+#include <string>
+
+namespace waco {
+
+/// Reports on one piece of work. Every member may be called by any thread.
+class Progress {
+ public:
+  struct Style {
+    bool bar = false;  ///< redraw one line
+    bool color = false;
+    double interval_s = 10;  ///< least time between two reports
+  };
+  /// A bar ten times a second when `stream` is a terminal, otherwise a line every 10 s; color unless NO_COLOR
+  /// is set.
+  static Style style_for(std::FILE* stream);
+
+  /// `what` names the work ("measuring"), `total` its steps. Nothing is shown before the first report is due.
+  Progress(std::string what, int64_t total, std::FILE* stream = stderr);
+  Progress(std::string what, int64_t total, std::FILE* stream, const Style& style);
+  /// Removes the bar. The work's result is for its owner to tell.
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// `steps` more are done.
+  void advance(int64_t steps = 1);
+  int64_t done() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void report(Clock::time_point now);
+
+  const std::string what_;
+  const int64_t total_;
+  std::FILE* const stream_;
+  const Style style_;
+  const Clock::time_point start_ = Clock::now();
+  mutable std::mutex mutex_;
+  int64_t done_ = 0;
+  Clock::time_point last_report_ = start_;
+  bool bar_shown_ = false;
+};
+
+/// "measuring 3/10 (30 %), 12 s, about 28 s left".
+std::string progress_line(const std::string& what, int64_t done, int64_t total, double seconds);
+
+}  // namespace waco
