@@ -12,12 +12,13 @@
 #define WACO_RHS 1
 #define WACO_VALUE float
 #define WACO_POS int32_t
-#define WACO_CRD int32_t
+#define WACO_CRD0 int32_t
+#define WACO_CRD1 int32_t
+#define WACO_CRD2 int32_t
 #endif
 
 typedef WACO_VALUE value_t;
 typedef WACO_POS pos_t;
-typedef WACO_CRD crd_t;
 
 extern "C" int waco_kernel(const struct waco_storage* a, const struct waco_call* call) {
   const int64_t rows = a->dim[0];
@@ -32,8 +33,9 @@ extern "C" int waco_kernel(const struct waco_storage* a, const struct waco_call*
   const value_t* __restrict__ const C = (const value_t*)call->dense[1];
   const pos_t *pos0 = (const pos_t*)a->level[0].pos, *pos1 = (const pos_t*)a->level[1].pos,
               *pos2 = (const pos_t*)a->level[2].pos;
-  const crd_t *crd0 = (const crd_t*)a->level[0].crd, *crd1 = (const crd_t*)a->level[1].crd,
-              *crd2 = (const crd_t*)a->level[2].crd;
+  const WACO_CRD0* crd0 = (const WACO_CRD0*)a->level[0].crd;
+  const WACO_CRD1* crd1 = (const WACO_CRD1*)a->level[1].crd;
+  const WACO_CRD2* crd2 = (const WACO_CRD2*)a->level[2].crd;
 #pragma omp parallel num_threads(call->threads)
   {
 #pragma omp for schedule(static)
@@ -52,7 +54,7 @@ extern "C" int waco_kernel(const struct waco_storage* a, const struct waco_call*
   }
 #else
   const pos_t* const pos = (const pos_t*)a->level[1].pos;
-  const crd_t* const crd = (const crd_t*)a->level[1].crd;
+  const WACO_CRD1* const crd = (const WACO_CRD1*)a->level[1].crd;
 #ifdef WACO_OP_SDDMM
   const value_t* __restrict__ const C = (const value_t*)call->dense[1];
 #endif

@@ -46,22 +46,29 @@ Storage pack_fixed_csr(const matrix::SparseTensor& tensor, const schedule::Probl
   return storage;
 }
 
-std::string fixed_csr_source(const schedule::Problem& problem, int pos_bytes, int crd_bytes) {
+std::string fixed_csr_source(const schedule::Problem& problem, const Binding& binding) {
   std::string op(schedule::name(problem.op));
   for (char& c : op) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  const char* crd = crd_bytes == 1 ? "uint8_t" : crd_bytes == 2 ? "uint16_t" : crd_bytes == 4 ? "int32_t" : "int64_t";
-  std::string source(template_text("fixed_csr.hpp"));
+  std::string source = fmt::format("#define WACO_OP_{}\n#define WACO_RHS {}\n#define WACO_VALUE {}\n#define WACO_POS {}\n",
+                                   op, problem.rhs, problem.type == schedule::ValueType::kF32 ? "float" : "double",
+                                   binding.pos_bytes == 4 ? "int32_t" : "int64_t");
+  for (int l = 0; l < schedule::sparse_order(problem.op); ++l) {
+    const int bytes = binding.crd_bytes[static_cast<size_t>(l)];
+    source += fmt::format("#define WACO_CRD{} {}\n", l,
+                          bytes == 1 ? "uint8_t" : bytes == 2 ? "uint16_t" : bytes == 8 ? "int64_t" : "int32_t");
+  }
+  std::string text(template_text("fixed_csr.hpp"));
   const std::string include = "#include \"kernels-templates/abi.hpp\"\n";
-  source.replace(source.find(include), include.size(), std::string(template_text("abi.hpp")));
-  return fmt::format("#define WACO_OP_{}\n#define WACO_RHS {}\n#define WACO_VALUE {}\n#define WACO_POS {}\n"
-                     "#define WACO_CRD {}\n{}",
-                     op, problem.rhs, problem.type == schedule::ValueType::kF32 ? "float" : "double",
-                     pos_bytes == 4 ? "int32_t" : "int64_t", crd, source);
+  text.replace(text.find(include), include.size(), std::string(template_text("abi.hpp")));
+  return source + text;
 }
 
 std::string fixed_csr_source(const schedule::Problem& problem, const Storage& storage) {
   const waco_storage& a = storage.abi();
-  return fixed_csr_source(problem, a.pos_bytes, a.level[a.format.num_levels - 1].crd_bytes);
+  Binding binding;
+  binding.pos_bytes = a.pos_bytes;
+  for (int l = 0; l < a.format.num_levels; ++l) binding.crd_bytes[static_cast<size_t>(l)] = a.level[l].crd_bytes;
+  return fixed_csr_source(problem, binding);
 }
 
 }  // namespace waco::codegen

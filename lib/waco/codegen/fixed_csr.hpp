@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "waco/codegen/kernel.hpp"
 #include "waco/codegen/storage.hpp"
 #include "waco/schedule/super_schedule.hpp"
 
@@ -17,8 +18,8 @@ Storage pack_fixed_csr(const matrix::SparseTensor& tensor, const schedule::Probl
 
 /// Source of the baseline, with the entry point of every kernel: rows in dynamic chunks of waco_call.chunk (128 for
 /// spmv, else 32), the result accumulated in memory, zeroed inside the call.
-/// `pos_bytes` is 4 or 8, `crd_bytes` (of every level with coordinates) 1, 2, 4 or 8.
-std::string fixed_csr_source(const schedule::Problem& problem, int pos_bytes, int crd_bytes);
+/// Of the binding, the widths of coordinates and positions count.
+std::string fixed_csr_source(const schedule::Problem& problem, const Binding& binding);
 /// The same for an operand packed by pack_fixed_csr.
 std::string fixed_csr_source(const schedule::Problem& problem, const Storage& storage);
 
