@@ -4,6 +4,9 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "waco/base/random.hpp"
+#include "waco/schedule/space.hpp"
+
 using namespace waco;
 using namespace waco::schedule;
 
@@ -118,4 +121,23 @@ TEST_CASE("storage_size: the reason of an exclusion names its rule", "[schedule]
   CHECK_THAT(*exclusion_reason(columns, counts, {1, 2, INT64_MAX}), Catch::Contains("--max-fill"));
   CHECK_THAT(*exclusion_reason(columns, counts, {1, 20, 64}), Catch::Contains("GB of storage"));
   CHECK_THAT(*exclusion_reason(csr_point({}, 4), counts, {2, 20, INT64_MAX}), Catch::Contains("4 threads"));
+}
+
+TEST_CASE("storage_size: exclusion agrees with the exact size on every structured point", "[schedule]") {
+  Random random(8);
+  std::set<std::pair<int64_t, int64_t>> coords;
+  for (int n = 0; n < 600; ++n) coords.insert({int64_t(random.below(90)), int64_t(random.below(700))});
+  const matrix::SparseTensor tensor = make_matrix(90, 700, coords);
+  const pattern::PatternCounts counts(tensor);
+  const SpaceLimits limits{2, 3.0, 40000};
+  int excluded = 0, kept = 0;
+  for (const SuperSchedule& point : ScheduleSpace({}, tensor.dims, limits).enumerate_structured()) {
+    const StorageSize size = predict_storage(point.format, point.problem.op, point.problem.type, counts);
+    const bool too_large = size.num_stored > 3 * counts.num_nonzeros() || size.total_bytes > limits.max_bytes;
+    INFO(to_text(point));
+    CHECK(exclusion_reason(point, counts, limits).has_value() == too_large);
+    ++(too_large ? excluded : kept);
+  }
+  CHECK(excluded > 10);
+  CHECK(kept > 10);
 }

@@ -37,11 +37,14 @@ pattern::CellShape cells_of_prefix(const FormatSchedule& format, int end) {
   return cell;
 }
 
+/// Whether occupied cells are counted, or bounded from above by what is known at once.
+enum class Count : uint8_t { kExact, kUpperBound };
+
 /// Walks the levels from the root and sizes each of them.
 class Sizing {
  public:
-  Sizing(const FormatSchedule& format, Op op, const pattern::PatternCounts& counts)
-      : format_(format), counts_(counts), groups_(level_groups(format)) {
+  Sizing(const FormatSchedule& format, Op op, const pattern::PatternCounts& counts, Count count)
+      : format_(format), counts_(counts), count_(count), groups_(level_groups(format)) {
     for (int mode = 0; mode < sparse_order(op); ++mode) dims_[static_cast<size_t>(mode)] = counts.dim(mode);
   }
 
@@ -71,36 +74,48 @@ class Sizing {
     size.crd_bytes = bytes_for(coordinates);
     if (level.kind == LevelKind::kSingleton) {
       size.positions = parents;
-      return size;
-    }
-    const pattern::CellShape cell = cells_of_prefix(format_, group_end(l));
-    if (level.kind == LevelKind::kCompressed) {
-      size.positions = counts_.num_cells(cell);
+    } else if (level.kind == LevelKind::kCompressed) {
+      size.positions = num_entries(l);
       size.pos_entries = sum(parents, 1);
-      return size;
+    } else {
+      size.positions = product(num_slots(l), format_.split[0]);
+      size.pos_entries = level.kind == LevelKind::kSliced ? sum(num_slices(), 1) : 0;
     }
-    const int64_t lanes = format_.split[0];
-    const bool sliced = level.kind == LevelKind::kSliced;
-    const pattern::SliceWidths widths = counts_.slice_widths(lanes, sliced ? format_.sort_window : 1, cell);
-    const int64_t slots = sliced ? widths.total_width : product(widths.num_slices, widths.max_width);
-    size.positions = product(slots, lanes);
-    size.pos_entries = sliced ? widths.num_slices + 1 : 0;
     return size;
+  }
+
+  /// Distinct coordinates down to the group that starts at level `l`.
+  int64_t num_entries(int l) const {
+    if (count_ == Count::kUpperBound) return counts_.num_nonzeros();
+    return counts_.num_cells(cells_of_prefix(format_, group_end(l)));
+  }
+
+  int64_t num_slices() const { return extent(format_, {0, false}, dims_.data()); }
+
+  /// Slots of all slices of the E or L level `l`.
+  int64_t num_slots(int l) const {
+    const bool sliced = format_.levels[static_cast<size_t>(l)].kind == LevelKind::kSliced;
+    if (count_ == Count::kUpperBound) {
+      const int64_t whole = product(num_slices(), counts_.row_statistics().max);
+      return sliced ? std::min(whole, counts_.num_nonzeros()) : whole;
+    }
+    const pattern::SliceWidths widths = counts_.slice_widths(
+        format_.split[0], sliced ? format_.sort_window : 1, cells_of_prefix(format_, group_end(l)));
+    return sliced ? widths.total_width : product(widths.num_slices, widths.max_width);
   }
 
   const FormatSchedule& format_;
   const pattern::PatternCounts& counts_;
+  const Count count_;
   const std::vector<int> groups_;
   std::array<int64_t, 3> dims_{};
   std::vector<LevelSize> result_;
 };
 
-}  // namespace
-
-StorageSize predict_storage(const FormatSchedule& format, Op op, ValueType type,
-                            const pattern::PatternCounts& counts) {
+StorageSize size_of(const FormatSchedule& format, Op op, ValueType type, const pattern::PatternCounts& counts,
+                    Count count) {
   StorageSize size;
-  size.levels = Sizing(format, op, counts).levels();
+  size.levels = Sizing(format, op, counts, count).levels();
   int64_t num_pos = 0;
   for (const LevelSize& level : size.levels) {
     if (level.positions > INT32_MAX) size.pos_bytes = 8;
@@ -116,13 +131,10 @@ StorageSize predict_storage(const FormatSchedule& format, Op op, ValueType type,
   return size;
 }
 
-std::optional<std::string> exclusion_reason(const SuperSchedule& point, const pattern::PatternCounts& counts,
-                                            const SpaceLimits& limits) {
-  if (point.compute.threads > limits.max_threads)
-    return fmt::format("runs on {} threads, {} are allowed", point.compute.threads, limits.max_threads);
-  const StorageSize size = predict_storage(point.format, point.problem.op, point.problem.type, counts);
-  const auto nonzeros = static_cast<double>(std::max<int64_t>(counts.num_nonzeros(), 1));
-  const double fill = static_cast<double>(size.num_stored) / nonzeros;
+std::optional<std::string> limit_reason(const StorageSize& size, int64_t num_nonzeros,
+                                        const SpaceLimits& limits) {
+  const double fill =
+      static_cast<double>(size.num_stored) / static_cast<double>(std::max<int64_t>(num_nonzeros, 1));
   if (fill > limits.max_fill)
     return fmt::format("stores {:.3g} values per nonzero, the limit is {:g} (--max-fill)", fill,
                        limits.max_fill);
@@ -131,6 +143,26 @@ std::optional<std::string> exclusion_reason(const SuperSchedule& point, const pa
                        static_cast<double>(size.total_bytes) / 1e9,
                        static_cast<double>(limits.max_bytes) / 1e9);
   return std::nullopt;
+}
+
+}  // namespace
+
+StorageSize predict_storage(const FormatSchedule& format, Op op, ValueType type,
+                            const pattern::PatternCounts& counts) {
+  return size_of(format, op, type, counts, Count::kExact);
+}
+
+std::optional<std::string> exclusion_reason(const SuperSchedule& point, const pattern::PatternCounts& counts,
+                                            const SpaceLimits& limits) {
+  if (point.compute.threads > limits.max_threads)
+    return fmt::format("runs on {} threads, {} are allowed", point.compute.threads, limits.max_threads);
+  const Problem& problem = point.problem;
+  const auto reason = [&](Count count) {
+    const StorageSize size = size_of(point.format, problem.op, problem.type, counts, count);
+    return limit_reason(size, counts.num_nonzeros(), limits);
+  };
+  if (!reason(Count::kUpperBound)) return std::nullopt;  // a pass over the nonzeros saved
+  return reason(Count::kExact);
 }
 
 }  // namespace waco::schedule

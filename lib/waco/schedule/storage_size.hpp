@@ -41,7 +41,8 @@ struct SpaceLimits {
   int64_t max_bytes = INT64_MAX;  ///< of packed storage
 };
 
-/// The rule that excludes a legal point on this pattern, or nullopt when it may be tried.
+/// The rule that excludes a legal point on this pattern, or nullopt when it may be tried. Cells of the
+/// pattern are counted only when upper bounds known at once leave the question open.
 std::optional<std::string> exclusion_reason(const SuperSchedule& point, const pattern::PatternCounts& counts,
                                             const SpaceLimits& limits);
 
