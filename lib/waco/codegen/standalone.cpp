@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "waco/codegen/fixed_csr.hpp"
 #include "waco/base/error.hpp"
 #include "waco/codegen/template_text.hpp"
 
@@ -34,8 +35,9 @@ std::string replace_region(std::string text, std::string_view begin, std::string
 }
 
 /// The kernel's source without the interface text that stands before it already.
-std::string kernel_text(const SuperSchedule& point, const Binding& binding) {
-  std::string source = kernel_source(point, binding);
+std::string kernel_text(const SuperSchedule& point, const Binding& binding, KernelKind kind) {
+  std::string source = kind == KernelKind::kFixedCsr ? fixed_csr_source(point.problem, binding)
+                                                     : kernel_source(point, binding);
   const std::string_view abi = template_text("abi.hpp");
   if (const size_t at = source.find(abi); at != std::string::npos) source.erase(at, abi.size());
   return source;
@@ -100,7 +102,7 @@ std::string in_comment(std::string text) {
   return text;
 }
 
-std::string header_comment(const SuperSchedule& point, const Provenance& from) {
+std::string header_comment(const SuperSchedule& point, const Provenance& from, KernelKind kind) {
   std::string text = "/* A sparse kernel with its storage format, in one file.\n\n";
   add_line(text, "plan", to_text(point));
   add_line(text, "made by", in_comment(from.tool));
@@ -124,7 +126,8 @@ std::string header_comment(const SuperSchedule& point, const Provenance& from) {
              waco_destroy(handle);
 */
 )",
-                      kKernelFlags, point.problem.op == schedule::Op::kMttkrp ? "tensor.tns" : "matrix.mtx",
+                      kind == KernelKind::kFixedCsr ? kBaselineFlags : kKernelFlags,
+                      point.problem.op == schedule::Op::kMttkrp ? "tensor.tns" : "matrix.mtx",
                       point.problem.op == schedule::Op::kMttkrp
                           ? "waco_create_coo(dims, nnz, coords, values, 0, 0, &handle)"
                           : "waco_create_csr(rows, cols, row_ptr, col_idx, values, 0, 0, &handle)");
@@ -139,13 +142,14 @@ OperandShape any_shape() {
 }
 
 std::string emit_standalone(const SuperSchedule& point, const OperandShape& shape, int vector_bytes,
-                            const Provenance& provenance) {
+                            const Provenance& provenance, KernelKind kind) {
   const Binding binding = bind(point, shape.dims, shape.num_positions_bound, vector_bytes);
-  const std::string plan = fmt::format("{}\n{}", kernel_text(point, binding), plan_text(point, binding));
+  const std::string plan =
+      fmt::format("{}\n{}", kernel_text(point, binding, kind), plan_text(point, binding));
   const std::string implementation =
       replace_region(without_own_includes(template_text("standalone.hpp")), "// waco: default plan begin",
                      "// waco: default plan end", plan);
-  std::string text = header_comment(point, provenance);
+  std::string text = header_comment(point, provenance, kind);
   for (const std::string& section :
        {std::string(template_text("interface.hpp")), std::string("#ifndef WACO_DECLARATIONS_ONLY\n"),
         std::string(template_text("abi.hpp")), without_own_includes(template_text("packer.hpp")),

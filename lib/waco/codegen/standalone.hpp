@@ -31,10 +31,16 @@ struct OperandShape {
 /// columns.
 OperandShape any_shape();
 
+/// Which kernel the file holds.
+enum class KernelKind : uint8_t {
+  kGenerated,  ///< kernel_source of the point
+  kFixedCsr,   ///< fixed_csr_source; the point must be csr_point of the problem
+};
+
 /// One C++ translation unit with a C interface (kernels-templates/interface.hpp): packing, kernel, value
 /// updates and, with -DWACO_SELF_TEST, a main that checks it. Needs a C++17 compiler with OpenMP and nothing
 /// of this project.
 std::string emit_standalone(const schedule::SuperSchedule& point, const OperandShape& shape, int vector_bytes,
-                            const Provenance& provenance);
+                            const Provenance& provenance, KernelKind kind = KernelKind::kGenerated);
 
 }  // namespace waco::codegen

@@ -1,0 +1,153 @@
+// waco-codegen: writes the kernel of a schedule or of a tuned plan; with a matrix it checks it first.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "waco/base/command_line.hpp"
+#include "waco/base/files.hpp"
+#include "waco/base/signals.hpp"
+#include "waco/base/version.hpp"
+#include "waco/matrix/read.hpp"
+#include "waco/measure/compiler.hpp"
+#include "waco/measure/session.hpp"
+#include "waco/tune/emit.hpp"
+#include "waco/tune/plan_file.hpp"
+#include "waco/tune/problem_options.hpp"
+
+namespace {
+
+using namespace waco;
+
+constexpr const char* kProgram = "waco-codegen";
+constexpr const char* kExamples = R"(Examples:
+  waco-codegen --schedule "spmm f32 J=256 | A: i1:U k:C i0:U [i/4] | loop: i1 k i0 j | par: i1 static x2" -o kernel.cpp
+  waco-codegen plan.json mesh.mtx -o kernel.cpp
+  waco-codegen plan.json | g++ -O3 -march=native -fopenmp -x c++ -c - -o kernel.o)";
+
+struct Options {
+  CommonOptions common;
+  tune::ProblemOptions problem;
+  std::vector<std::string> files;  ///< as typed: a plan when no schedule is given, then a matrix
+  std::string output;
+  int vector_bytes = 0;  ///< 0: of the compiler's target
+};
+
+/// What the files mean once it is known whether a schedule was given.
+struct Job {
+  schedule::SuperSchedule point;
+  std::string matrix;  ///< empty: none
+};
+
+bool parse(int argc, char** argv, Options& options) {
+  CLI::App app("Writes the C++ kernel of a schedule or of a tuned plan, packing and C interface included.",
+               kProgram);
+  app.footer(kExamples);
+  app.add_option("FILE", options.files,
+                 "A plan (without --schedule), then a matrix to make the kernel for and check it on")
+      ->expected(0, 2);
+  tune::add_problem_options(app, options.problem);
+  app.add_option("-o,--output", options.output, "Write here (default: stdout)");
+  app.add_option("--vector-bytes", options.vector_bytes,
+                 "Vector registers of the target (default: this machine's)")
+      ->check(CLI::IsMember({16, 32, 64}));
+  add_common_options(app, kProgram, options.common);
+  return parse_command_line(app, argc, argv, options.common);
+}
+
+Job choose_job(const Options& options) {
+  const size_t num_schedules = options.problem.schedules.size();
+  if (num_schedules > 1) throw UsageError("one kernel, one --schedule");
+  if (num_schedules == 0 && options.files.empty())
+    throw UsageError("give a plan or a --schedule (see waco-codegen --help)");
+  if (num_schedules == 1 && options.files.size() > 1)
+    throw UsageError("with --schedule there is at most one file, the matrix");
+  tune::ProblemOptions problem = options.problem;
+  if (num_schedules == 0) {
+    const tune::Plan plan = tune::read_plan(options.files[0]);
+    if (plan.parts.size() > 1)
+      throw InputError(options.files[0], 0, "the plan has several parts; this version writes kernels of one");
+    problem.schedules = {schedule::to_text(plan.parts[0])};
+  }
+  const size_t matrix = 1 - num_schedules;
+  return {tune::choose_problem(problem).points[0],
+          options.files.size() > matrix ? options.files[matrix] : ""};
+}
+
+/// One measurement on the matrix; throws unless the kernel's result is right.
+void check(const Options& options, const Job& job, measure::Session& session) {
+  const std::vector<measure::Measurement> results = session.measure({job.point});
+  if (results.empty()) throw EnvironmentError("stopped before the kernel was checked");
+  const measure::Measurement& m = results[0];
+  if (m.ok()) {
+    spdlog::info("verified on {}: largest relative error {:.2g}, {:.2f} times as fast as fixed_csr",
+                 job.matrix, m.max_rel_error, m.speedup.median);
+    return;
+  }
+  const bool ran = m.status != measure::Status::kCompile && m.status != measure::Status::kConstraint;
+  throw EnvironmentError(
+      fmt::format("the kernel failed on {} ({}): {}", job.matrix, measure::name(m.status), m.message),
+      ran ? ExitCode::kVerification : ExitCode::kFailed);
+}
+
+std::string emit_for_matrix(const Options& options, const Job& job, const StopToken& stop) {
+  const matrix::ReadResult input = matrix::read_tensor(job.matrix);
+  for (const std::string& note : input.notes) spdlog::info("{}: {}", job.matrix, note);
+  if (input.tensor.order() != schedule::sparse_order(job.point.problem.op))
+    throw UsageError(fmt::format("the schedule is for {}, which {} does not fit",
+                                 schedule::name(job.point.problem.op), job.matrix));
+  measure::MeasureOptions measuring;
+  measuring.threads =
+      options.common.threads > 0 ? options.common.threads : std::max(1, job.point.compute.threads);
+  measuring.compiler = options.common.compiler;
+  measuring.seed = options.common.seed;
+  measuring.quick.budget_s = measuring.final.budget_s = 0.05;
+  measuring.stop = stop;
+  measure::Session session(input.tensor, job.point.problem, measuring);
+  check(options, job, session);
+  const int vector_bytes = options.vector_bytes > 0 ? options.vector_bytes : session.target().vector_bytes;
+  const Machine machine = describe_machine(session.target().command);
+  return codegen::emit_standalone(job.point, tune::operand_shape(input.tensor, job.point), vector_bytes,
+                                  tune::provenance(input.tensor, machine, version_line(kProgram)));
+}
+
+int target_vector_bytes(const Options& options) {
+  if (options.vector_bytes > 0) return options.vector_bytes;
+  try {
+    return measure::Compiler::find(options.common.compiler).target().vector_bytes;
+  } catch (const EnvironmentError& error) {
+    spdlog::warn("{}; writing for 32-byte vectors", error.what());
+    return 32;
+  }
+}
+
+ExitCode run(const Options& options, const StopToken& stop) {
+  const Job job = choose_job(options);
+  std::string kernel;
+  if (job.matrix.empty()) {
+    codegen::Provenance from;
+    from.tool = version_line(kProgram);
+    kernel = codegen::emit_standalone(job.point, codegen::any_shape(), target_vector_bytes(options), from);
+  } else {
+    kernel = emit_for_matrix(options, job, stop);
+  }
+  if (!options.output.empty()) {
+    write_file_atomically(options.output, kernel);
+    spdlog::info("wrote {}", options.output);
+  } else if (std::fwrite(kernel.data(), 1, kernel.size(), stdout) != kernel.size() ||
+             std::fflush(stdout) != 0) {
+    throw EnvironmentError("stdout can't be written");
+  }
+  return ExitCode::kDone;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return guarded_main(kProgram, [&] {
+    const StopToken stop = stop_on_signals();
+    Options options;
+    return parse(argc, argv, options) ? run(options, stop) : ExitCode::kDone;
+  });
+}

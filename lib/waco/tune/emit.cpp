@@ -1,0 +1,47 @@
+// The kernel of a result as one self-contained file.
+#include "waco/tune/emit.hpp"
+
+#include <algorithm>
+
+#include "waco/base/error.hpp"
+#include "waco/schedule/storage_size.hpp"
+
+namespace waco::tune {
+
+codegen::OperandShape operand_shape(const matrix::SparseTensor& tensor,
+                                    const schedule::SuperSchedule& point) {
+  codegen::OperandShape shape;
+  shape.dims = {1, 1, 1};
+  std::copy(tensor.dims.begin(), tensor.dims.end(), shape.dims.begin());
+  const pattern::PatternCounts counts(tensor);
+  const auto size = schedule::predict_storage(point.format, point.problem.op, point.problem.type, counts);
+  for (const schedule::LevelSize& level : size.levels)
+    shape.num_positions_bound = std::max(shape.num_positions_bound, level.positions);
+  return shape;
+}
+
+codegen::Provenance provenance(const matrix::SparseTensor& tensor, const Machine& machine,
+                               const std::string& tool) {
+  codegen::Provenance from;
+  from.tool = tool;
+  from.matrix = fmt::format("{}, {}", tensor.name, fmt::join(tensor.dims, " x "));
+  from.matrix_hash = matrix::pattern_hash(tensor);
+  from.num_nonzeros = tensor.num_nonzeros();
+  from.machine = fmt::format("{}, {}", machine.cpu_model, machine.compiler.isa);
+  from.compiler = machine.compiler.version;
+  return from;
+}
+
+std::string emit_best(const matrix::SparseTensor& tensor, const TuneResult& result, const std::string& tool) {
+  WACO_ASSERT(result.best);
+  const Best& best = *result.best;
+  codegen::Provenance from = provenance(tensor, result.machine, tool);
+  if (best.time_ns.median > 0)
+    from.measured = fmt::format("{:.3g} us a call, {:.2f} times as fast as fixed_csr",
+                                best.time_ns.median * 1e-3, best.speedup.median);
+  const auto kernel = best.is_baseline ? codegen::KernelKind::kFixedCsr : codegen::KernelKind::kGenerated;
+  return codegen::emit_standalone(best.point, operand_shape(tensor, best.point),
+                                  result.machine.compiler.vector_bytes, from, kernel);
+}
+
+}  // namespace waco::tune
