@@ -89,13 +89,13 @@ std::string describe_fault(std::string_view line, const EntryFormat& format) {
   const std::vector<std::string_view> tokens = words_of(line);
   const auto order = static_cast<size_t>(format.order);
   const size_t expected = order + (format.has_value ? 1 : 0);
-  for (size_t mode = 0; mode < std::min(order, tokens.size()); ++mode) {
-    std::string fault = index_fault(tokens[mode], format, static_cast<int>(mode));
-    if (!fault.empty()) return fault;
-  }
   if (tokens.size() < expected) {
     return fmt::format("{} of {} numbers: {} is incomplete; the file is cut off or damaged", tokens.size(),
                        expected, in_quotes(line));
+  }
+  for (size_t mode = 0; mode < order; ++mode) {
+    std::string fault = index_fault(tokens[mode], format, static_cast<int>(mode));
+    if (!fault.empty()) return fault;
   }
   if (format.has_value) {
     std::string fault = value_fault(tokens[order]);

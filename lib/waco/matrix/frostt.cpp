@@ -29,9 +29,9 @@ int find_order(TextReader& text) {
     if (order < 2) {
       throw InputError(
           text.name(), text.line_number(),
-          fmt::format("{} is no nonzero of a tensor, 'I J K VALUE'; an edge list needs the first lines of "
-                      "a Matrix Market file, '%%MatrixMarket matrix coordinate pattern general'",
-                      in_quotes(*line)));
+          fmt::format("{} is no nonzero of a tensor, 'I J K VALUE'; {}", in_quotes(*line),
+                      order == 1 ? "an edge list needs the first two lines of a Matrix Market file"
+                                 : "a .tns file has no header lines"));
     }
     if (order > 3) {
       throw InputError(

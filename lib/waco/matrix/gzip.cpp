@@ -71,7 +71,7 @@ size_t GzipSource::read(char* to, size_t size) {
   stream.avail_out = static_cast<uInt>(wanted);
   while (stream.avail_out > 0 && !state_->done) {
     if (state_->between_members && !begin_next_member()) break;
-    if (!refill()) fail("ends before its compressed data does: an incomplete download?");
+    if (!refill()) fail("is cut off");
     switch (inflate(&stream, Z_NO_FLUSH)) {
       case Z_OK:
       case Z_BUF_ERROR:

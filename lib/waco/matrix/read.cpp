@@ -47,6 +47,7 @@ std::string checked_head(std::string head, const std::string& name) {
   for (const Magic& magic : kUnsupported) {
     if (head.starts_with(magic.bytes)) throw InputError(name, 0, fmt::format("is {}", magic.what));
   }
+  if (is_gzip(head)) throw InputError(name, 0, "is compressed twice with gzip; decompress it once");
   if (head.starts_with(kByteOrderMark)) head.erase(0, kByteOrderMark.size());
   return head;
 }
@@ -74,6 +75,17 @@ ReadResult read_text(TextReader& text, int64_t likely_text_bytes, const ReadOpti
   throw InputError(text.name(), 0, "the file holds nothing but blank lines");
 }
 
+/// After a fault in an inflated text: throws the gzip file's own fault when that is the cause.
+void check_rest(GzipSource& inflated) {
+  constexpr int64_t kLongest = int64_t{1} << 30;
+  std::vector<char> buffer(size_t{1} << 16);
+  for (int64_t total = 0; total < kLongest;) {
+    const size_t count = inflated.read(buffer.data(), buffer.size());
+    if (count == 0) return;
+    total += static_cast<int64_t>(count);
+  }
+}
+
 ReadResult read_source(ByteSource& source, const std::string& name, int64_t num_bytes, ReadOptions options) {
   if (options.threads <= 0) options.threads = usable_threads();
   std::string head = read_up_to(source, kHeadBytes);
@@ -83,14 +95,22 @@ ReadResult read_source(ByteSource& source, const std::string& name, int64_t num_
   const auto read_plain = [&](ByteSource& plain) {
     ReplaySource checked(checked_head(read_up_to(plain, kHeadBytes), name), plain);
     const auto chunks = static_cast<size_t>(std::max(16, 4 * options.threads));
-    TextReader text(name, checked, options.chunk_bytes * chunks, options.threads > 1);
+    size_t block_bytes = options.chunk_bytes * chunks;
+    if (likely_text_bytes >= 0)
+      block_bytes = std::min(block_bytes, static_cast<size_t>(likely_text_bytes) + 1);
+    TextReader text(name, checked, block_bytes, options.threads > 1);
     return read_text(text, likely_text_bytes, options);
   };
   try {
     if (!compressed) return read_plain(whole);
     if (num_bytes >= 0) likely_text_bytes = num_bytes * kLikelyInflation;
     GzipSource inflated(name, whole);
-    return read_plain(inflated);
+    try {
+      return read_plain(inflated);
+    } catch (const InputError&) {
+      check_rest(inflated);
+      throw;
+    }
   } catch (const std::bad_alloc&) {
     throw EnvironmentError(
         fmt::format("{}: does not fit in memory; use a smaller matrix or a machine with more memory", name));

@@ -5,12 +5,15 @@
 #include <bit>
 
 #include "waco/base/error.hpp"
+#include "waco/base/machine.hpp"
 
 namespace waco::matrix {
 namespace {
 
 /// Entries hashed in one piece; part of the hash's definition.
 constexpr int64_t kHashBlock = int64_t{1} << 16;
+/// Row pointers of more rows are compared with the memory there is, before it is taken.
+constexpr int64_t kMostRowsUnchecked = int64_t{1} << 24;
 
 uint64_t mix(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
@@ -31,6 +34,10 @@ uint64_t hash_block(const SparseTensor& tensor, int64_t begin, int64_t end) {
 
 std::vector<int64_t> row_pointers(const SparseTensor& tensor) {
   WACO_ASSERT(tensor.order() >= 1);
+  if (tensor.dims[0] > kMostRowsUnchecked && tensor.dims[0] > available_memory_bytes() / 8) {
+    throw EnvironmentError(fmt::format("{}: pointers to its {} rows do not fit in memory; remove empty rows",
+                                       tensor.name, tensor.dims[0]));
+  }
   const std::vector<int64_t>& rows = tensor.coords[0];
   std::vector<int64_t> pointers(static_cast<size_t>(tensor.dims[0]) + 1);
   size_t next = 0;

@@ -19,7 +19,8 @@ struct SparseTensor {
   int64_t num_nonzeros() const { return static_cast<int64_t>(values.size()); }
 };
 
-/// Row pointers of mode 0: [dims[0] + 1], so that row r is [p[r], p[r + 1]).
+/// Row pointers of mode 0: [dims[0] + 1], so that row r is [p[r], p[r + 1]). Throws
+/// EnvironmentError when a file declares so many rows that they can't fit in memory.
 std::vector<int64_t> row_pointers(const SparseTensor& tensor);
 
 /// 64-bit hash of shape and pattern (not of values), as 16 hex digits; the identity of a matrix in every

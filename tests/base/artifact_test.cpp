@@ -1,0 +1,86 @@
+// Artifact headers: round trip, other formats, newer versions, damage.
+#include "waco/base/artifact.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+#include "waco/base/version.hpp"
+
+using namespace waco;
+
+namespace {
+
+/// Reads `content` as a file of format waco-plan, at most version 2.
+nlohmann::json read_content(std::string_view content) {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "plan.json";
+  write_file_atomically(file, content);
+  return read_artifact(file, "waco-plan", 2);
+}
+
+}  // namespace
+
+TEST_CASE("artifact: what is written is read, header first", "[base]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "plan.json";
+  nlohmann::ordered_json plan =
+      artifact_header("waco-plan", 2, "waco-tune", "waco-tune a.mtx", {{"cpu_model", "x"}});
+  plan["parts"] = {1, 2};
+  write_artifact(file, plan);
+
+  const nlohmann::json read = read_artifact(file, "waco-plan", 2);
+  CHECK(read["format"] == "waco-plan");
+  CHECK(read["version"] == 2);
+  CHECK(read["created_by"]["program"] == "waco-tune");
+  CHECK(read["created_by"]["version"] == version());
+  CHECK(read["created_by"]["command"] == "waco-tune a.mtx");
+  CHECK(read["machine"]["cpu_model"] == "x");
+  CHECK(read["parts"].size() == 2);
+  CHECK_THAT(read_file(file),
+             Catch::StartsWith("{\n  \"format\": \"waco-plan\",\n  \"version\": 2,\n  \"created_by\""));
+}
+
+TEST_CASE("artifact: a newer version is refused, both versions named", "[base]") {
+  CHECK_THROWS_WITH(
+      read_content(R"({"format": "waco-plan", "version": 3})"),
+      Catch::Contains("plan.json") && Catch::Contains("version 3") && Catch::Contains("version 2"));
+  CHECK_THROWS_AS(read_content(R"({"format": "waco-plan", "version": 3})"), InputError);
+}
+
+TEST_CASE("artifact: an older version and unknown fields are accepted", "[base]") {
+  CHECK(read_content(R"({"format": "waco-plan", "version": 1, "future": [1]})")["version"] == 1);
+}
+
+TEST_CASE("artifact: another format is refused, both named", "[base]") {
+  CHECK_THROWS_WITH(read_content(R"({"format": "waco-index", "version": 1})"),
+                    Catch::Contains("waco-index") && Catch::Contains("waco-plan"));
+}
+
+TEST_CASE("artifact: what has no header is refused", "[base]") {
+  for (const char* content :
+       {"[1, 2]", "3", "{}", R"({"format": 1, "version": 1})", R"({"format": "waco-plan"})",
+        R"({"format": "waco-plan", "version": "1"})", R"({"format": "waco-plan", "version": 0})"}) {
+    INFO(content);
+    CHECK_THROWS_AS(read_content(content), InputError);
+  }
+}
+
+TEST_CASE("artifact: a torn file is refused with the line where it ends", "[base]") {
+  CHECK_THROWS_WITH(read_content("{\"format\": \"waco-plan\",\n\"version\": 1,\n\"par"),
+                    Catch::Contains("plan.json:3: is not complete"));
+  CHECK_THROWS_AS(read_content(""), InputError);
+}
+
+TEST_CASE("artifact: a missing file and a folder are input errors", "[base]") {
+  const TemporaryFolder folder;
+  for (const auto& file : {folder.path(), folder.path() / "none.json"}) {
+    try {
+      read_artifact(file, "waco-plan", 1);
+      FAIL("accepted");
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kInput);
+      CHECK_THAT(error.what(), Catch::StartsWith(file.string()));
+    }
+  }
+}
