@@ -50,12 +50,13 @@ class Seeds {
   }
 
  private:
-  void add(SuperSchedule point) {
-    for (int mode = 0; mode < sparse_order(op_); ++mode)  // repair would fall back to a format seen already
-      if (point.format.split[static_cast<size_t>(mode)] >= space_.dims()[static_cast<size_t>(mode)] &&
-          point.format.split[static_cast<size_t>(mode)] > 1)
-        return;
-    const std::optional<SuperSchedule> legal = space_.repaired(std::move(point));
+  void add(const SuperSchedule& point) {
+    for (size_t mode = 0; mode < space_.dims().size(); ++mode) {
+      const int32_t split = point.format.split[mode];
+      if (split > 1 && split >= space_.dims()[mode])
+        return;  // repair would fall back to a format seen already
+    }
+    const std::optional<SuperSchedule> legal = space_.repaired(point);
     if (legal && seen_.insert(to_text(*legal)).second) points_.push_back(*legal);
   }
 
@@ -72,7 +73,7 @@ class Seeds {
           point.compute.chunk = policy.chunk;
           point.compute.unroll = extra.unroll;
           point.compute.prefetch = extra.prefetch;
-          add(std::move(point));
+          add(point);
         }
   }
 
