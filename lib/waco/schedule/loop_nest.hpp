@@ -8,35 +8,36 @@
 namespace waco::schedule {
 
 enum class LoopKind : uint8_t {
-  kDenseOuter,   ///< tiles of the dense index
-  kDenseTile,    ///< one tile of the dense index (always last; vectorised)
-  kUncompressed, ///< concordant walk of a U level
-  kCompressed,   ///< concordant walk of a C level or of a C S.. tuple
-  kSlots,        ///< walk of an E or L level's slots (lane fixed, or all lanes when the lane loop is inside)
-  kLanes,        ///< the lane loop inside a slot loop
-  kExtent,       ///< discordant: all coordinates, located later
+  kDenseOuter,    ///< tiles of the dense index
+  kDenseTile,     ///< one tile of the dense index (always last; vectorised)
+  kUncompressed,  ///< concordant walk of a U level
+  kCompressed,    ///< concordant walk of a C level or of a C S.. tuple
+  kSlots,         ///< walk of an E or L level's slots (lane fixed, or all lanes when the lane loop is inside)
+  kLanes,         ///< the lane loop inside a slot loop
+  kExtent,        ///< discordant: all coordinates, located later
 };
 
 struct Loop {
   LoopKind kind = LoopKind::kExtent;
-  std::vector<Var> vars;    ///< bound by this loop; more than one only for tuples
-  int level = -1;           ///< first level walked; -1 for dense and discordant loops
+  std::vector<Var> vars;  ///< bound by this loop; more than one only for tuples
+  int level = -1;         ///< first level walked; -1 for dense and discordant loops
   bool parallel = false;
-  bool unrolled = false;    ///< at compile time
-  std::vector<int> located; ///< first levels of the levels (or tuples) located right after this loop binds its vars
+  bool unrolled = false;  ///< at compile time
+  std::vector<int>
+      located;  ///< first levels of the levels (or tuples) located right after this loop binds its vars
 };
 
 struct LoopNest {
-  std::vector<Loop> loops;   ///< outermost first; tuples fused
-  int num_runtime = 0;       ///< loops[num_runtime ..] are unrolled loops and the dense tile
-  int parallel = -1;         ///< position in `loops`
-  int innermost_sparse = -1; ///< last runtime loop over a sparse index; where unroll and prefetch apply
+  std::vector<Loop> loops;    ///< outermost first; tuples fused
+  int num_runtime = 0;        ///< loops[num_runtime ..] are unrolled loops and the dense tile
+  int parallel = -1;          ///< position in `loops`
+  int innermost_sparse = -1;  ///< last runtime loop over a sparse index; where unroll and prefetch apply
 };
 
 LoopNest analyze(const SuperSchedule& point);
 
-/// Levels of one tuple: a C and the S levels that follow it, or a level on its own (E or L with its S levels).
-/// Returns for every level the first level of its group.
+/// Levels of one tuple: a C and the S levels that follow it, or a level on its own (E or L with its S
+/// levels). Returns for every level the first level of its group.
 std::vector<int> level_groups(const FormatSchedule& format);
 
 /// Extent of a part: ceil(dim / split), split, or dim.

@@ -1,4 +1,5 @@
-// SuperSchedule: one value for a storage format and a loop schedule together. Semantics: docs/superschedule.md.
+// SuperSchedule: one value for a storage format and a loop schedule together. Semantics:
+// docs/superschedule.md.
 #pragma once
 
 #include <array>
@@ -38,7 +39,7 @@ struct Level {
 struct FormatSchedule {
   std::array<int32_t, 3> split{1, 1, 1};  ///< per sparse mode; 1 = not split
   std::vector<Level> levels;              ///< outermost first
-  int64_t sort_window = 1;                ///< sigma: rows sorted by length inside windows of this many (E, L); 1 = none
+  int64_t sort_window = 1;  ///< sigma: rows sorted by length inside windows of this many (E, L); 1 = none
   bool operator==(const FormatSchedule&) const = default;
 };
 
@@ -46,15 +47,16 @@ enum class Policy : uint8_t { kDynamic, kStatic, kBalanced };
 
 /// How the loops run.
 struct ComputeSchedule {
-  std::vector<Var> loops;        ///< every Var of the format's levels and of the dense index, outermost first;
-                                 ///< the dense index's innermost Var is always last
-  int32_t dense_tile = 0;        ///< elements of the dense index in one register tile; 0 = whole index, no outer loop
-  int32_t parallel = -1;         ///< position in `loops` of the parallel loop; -1 = serial
+  std::vector<Var> loops;  ///< every Var of the format's levels and of the dense index, outermost first;
+                           ///< the dense index's innermost Var is always last
+  int32_t dense_tile =
+      0;  ///< elements of the dense index in one register tile; 0 = whole index, no outer loop
+  int32_t parallel = -1;  ///< position in `loops` of the parallel loop; -1 = serial
   Policy policy = Policy::kStatic;
-  int32_t chunk = 0;             ///< iterations a chunk, dynamic only
+  int32_t chunk = 0;  ///< iterations a chunk, dynamic only
   int32_t threads = 1;
-  int32_t unroll = 1;            ///< nonzeros of the innermost sparse loop in flight: 1, 2, 4, 8 or 16
-  int32_t prefetch = 0;          ///< nonzeros ahead whose dense rows are prefetched; 0 = off
+  int32_t unroll = 1;    ///< nonzeros of the innermost sparse loop in flight: 1, 2, 4, 8 or 16
+  int32_t prefetch = 0;  ///< nonzeros ahead whose dense rows are prefetched; 0 = off
   bool operator==(const ComputeSchedule&) const = default;
 };
 
