@@ -98,6 +98,8 @@ struct waco_packer {
   const struct waco_format* format;
   int64_t nnz;
   const int64_t* const* coords;
+  const void* values; /* [nnz] in the order of the input; null: none yet */
+  int input_bytes;    /* of an element of `values`; 8 with 4 in storage: double to float */
   int threads;
   int levels;
   int group_last[WACO_MAX_LEVELS]; /* of every level: the last level of its tuple (itself when alone) */
@@ -197,22 +199,49 @@ static inline int waco_format_is_sound(const struct waco_format* f) {
   return f->sort_window <= 1 || (sliced && f->sort_window % f->split[0] == 0);
 }
 
+/* Modes by which nonzeros begin .. end-1 are sorted, each compared with the one before; -1 for a duplicate.
+ */
+static inline int waco_sorted_modes(const int64_t* const* c, int order, int64_t begin, int64_t end) {
+  int prefix = order;
+  for (int64_t n = begin > 0 ? begin : 1; n < end; ++n) {
+    int m = 0;
+    while (m < order && c[m][n] == c[m][n - 1]) ++m;
+    if (m == order) return -1;
+    if (m < prefix && c[m][n] < c[m][n - 1]) prefix = m;
+  }
+  return prefix;
+}
+
+/* Whether some coordinate of nonzeros begin .. end-1 is out of range. */
+static inline int waco_is_out_of_range(const int64_t* coords, int64_t dim, int64_t begin, int64_t end) {
+  int bad = 0;
+  for (int64_t n = begin; n < end; ++n) bad |= (uint64_t)coords[n] >= (uint64_t)dim;
+  return bad;
+}
+
+/* Whether nonzeros begin .. end-1 of a matrix ascend strictly, without a branch each. */
+static inline int waco_rows_ascend(const int64_t* rows, const int64_t* columns, int64_t begin, int64_t end) {
+  int bad = 0;
+  for (int64_t n = begin > 0 ? begin : 1; n < end; ++n)
+    bad |= (rows[n] < rows[n - 1]) | ((rows[n] == rows[n - 1]) & (columns[n] <= columns[n - 1]));
+  return !bad;
+}
+
 /* Checks ranges and finds how far the input is sorted; returns 0 for a coordinate out of range or a
  * duplicate. */
 static inline int waco_check_coordinates(struct waco_packer* p, const int64_t* dims) {
-  int ok = 1, sorted = p->format->order;
   const int order = p->format->order;
-  const int64_t* const* c = p->coords;
+  int ok = 1, sorted = order;
   waco_parallel(p->threads, [&](int t) {
-    const int64_t begin = waco_share(p->nnz, p->threads, t), end = waco_share(p->nnz, p->threads, t + 1);
+    const int64_t end = waco_share(p->nnz, p->threads, t + 1);
     int bad = 0, prefix = order;
-    for (int m = 0; m < order; ++m)
-      for (int64_t n = begin; n < end; ++n) bad |= (uint64_t)c[m][n] >= (uint64_t)dims[m];
-    for (int64_t n = begin > 0 ? begin : 1; n < end; ++n) {
-      int m = 0;
-      while (m < order && c[m][n] == c[m][n - 1]) ++m;
-      if (m == order) bad = 1;
-      if (m < prefix && c[m][n] < c[m][n - 1]) prefix = m;
+    for (int64_t n = waco_share(p->nnz, p->threads, t), next; n < end; n = next) {
+      next = end - n < kWacoBlock ? end : n + kWacoBlock;
+      for (int m = 0; m < order; ++m) bad |= waco_is_out_of_range(p->coords[m], dims[m], n, next);
+      if (order == 2 && waco_rows_ascend(p->coords[0], p->coords[1], n, next)) continue;
+      const int modes = waco_sorted_modes(p->coords, order, n, next);
+      bad |= modes < 0;
+      prefix = modes < prefix ? modes : prefix;
     }
     if (bad) __atomic_store_n(&ok, 0, __ATOMIC_RELAXED);
     int seen = __atomic_load_n(&sorted, __ATOMIC_RELAXED);
@@ -986,6 +1015,23 @@ static inline void waco_finish_pos(const struct waco_packer* p, const struct wac
   }
 }
 
+/* Sets `source` and the values of the block. */
+static inline void waco_fill_values(const struct waco_packer* p, const struct waco_block* b) {
+  int64_t* source = p->out->source;
+  for (int j = 0; j < b->size; ++j) source[b->index[j]] = b->position[j];
+  if (!p->values) return;
+  if (p->input_bytes == 4) {
+    for (int j = 0; j < b->size; ++j)
+      ((uint32_t*)p->out->values)[b->position[j]] = ((const uint32_t*)p->values)[b->index[j]];
+  } else if (p->out->value_bytes == 8) {
+    for (int j = 0; j < b->size; ++j)
+      ((uint64_t*)p->out->values)[b->position[j]] = ((const uint64_t*)p->values)[b->index[j]];
+  } else {
+    for (int j = 0; j < b->size; ++j)
+      ((float*)p->out->values)[b->position[j]] = (float)((const double*)p->values)[b->index[j]];
+  }
+}
+
 static inline void waco_fill(const struct waco_packer* p, const struct waco_cursor* cursors) {
   waco_parallel(p->threads, [=](int t) {
     struct waco_block b;
@@ -995,7 +1041,7 @@ static inline void waco_fill(const struct waco_packer* p, const struct waco_curs
     for (int64_t n = begin; n < end; n += b.size) {
       waco_begin_block(p, n, end, &b);
       waco_fill_block(p, &c, &b);
-      for (int j = 0; j < b.size; ++j) p->out->source[b.index[j]] = b.position[j];
+      waco_fill_values(p, &b);
     }
     if (t == p->threads - 1) waco_finish_pos(p, &c);
   });
@@ -1105,6 +1151,8 @@ static inline int waco_pack_levels(struct waco_packer* p, const int64_t* dims) {
   }
   ok = ok && waco_size_levels(p, &cursors[p->threads]) && waco_allocate_levels(s);
   if (ok) {
+    if (!p->values || s->num_stored > p->nnz)
+      waco_zero(s->values, s->num_stored * s->value_bytes, p->threads);
     if (p->sliced && p->format->level[2].kind == WACO_L) waco_fill_slice_pos(p);
     waco_fill(p, cursors);
     if (p->sliced) waco_pad_slots(p);
@@ -1113,22 +1161,22 @@ static inline int waco_pack_levels(struct waco_packer* p, const int64_t* dims) {
   return ok ? WACO_OK : WACO_OUT_OF_MEMORY;
 }
 
-/// Packs a sparse operand. `dims` [order]; `coords` [order][nnz], in any order (fastest when sorted by mode),
-/// without duplicates; `values` [nnz] of `value_bytes` (4 or 8) each, or null for zeros. Returns
-/// WACO_BAD_ARGUMENT for an unsound format, a coordinate out of range or a duplicate, WACO_OUT_OF_MEMORY when
-/// an array is larger than memory or 1 TiB; `out` then holds nothing.
-static inline int waco_pack(const struct waco_format* format, const int64_t* dims, int64_t nnz,
-                            const int64_t* const* coords, const void* values, int value_bytes, int threads,
-                            struct waco_storage* out) {
+/* waco_pack with values of `input_bytes` each, which may be doubles (8) to be stored as floats (4). */
+static inline int waco_pack_converted(const struct waco_format* format, const int64_t* dims, int64_t nnz,
+                                      const int64_t* const* coords, const void* values, int input_bytes,
+                                      int value_bytes, int threads, struct waco_storage* out) {
   memset(out, 0, sizeof *out);
   if (nnz < 0 || (value_bytes != 4 && value_bytes != 8) || !waco_format_is_sound(format))
     return WACO_BAD_ARGUMENT;
+  if (input_bytes != value_bytes && input_bytes != 8) return WACO_BAD_ARGUMENT;
   if (nnz > kWacoMaxBytes / 8) return WACO_OUT_OF_MEMORY;
   struct waco_packer p;
   memset(&p, 0, sizeof p);
   p.format = format;
   p.nnz = nnz;
   p.coords = coords;
+  p.values = values;
+  p.input_bytes = input_bytes;
   p.threads = threads > 1 ? threads : 1;
   p.levels = format->num_levels;
   p.out = out;
@@ -1156,13 +1204,18 @@ static inline int waco_pack(const struct waco_format* format, const int64_t* dim
   free(p.order);
   free(p.lane_length);
   free(p.stored_of);
-  if (status != WACO_OK) {
-    waco_free(out);
-    return status;
-  }
-  if (!values || out->num_stored > nnz) waco_zero(out->values, out->num_stored * value_bytes, p.threads);
-  if (values) waco_update_values(out, values, p.threads);
-  return WACO_OK;
+  if (status != WACO_OK) waco_free(out);
+  return status;
+}
+
+/// Packs a sparse operand. `dims` [order]; `coords` [order][nnz], in any order (fastest when sorted by mode),
+/// without duplicates; `values` [nnz] of `value_bytes` (4 or 8) each, or null for zeros. Returns
+/// WACO_BAD_ARGUMENT for an unsound format, a coordinate out of range or a duplicate, WACO_OUT_OF_MEMORY when
+/// an array is larger than memory or 1 TiB; `out` then holds nothing.
+static inline int waco_pack(const struct waco_format* format, const int64_t* dims, int64_t nnz,
+                            const int64_t* const* coords, const void* values, int value_bytes, int threads,
+                            struct waco_storage* out) {
+  return waco_pack_converted(format, dims, nnz, coords, values, value_bytes, value_bytes, threads, out);
 }
 
 /* ---- Partition

@@ -10,17 +10,6 @@
 namespace waco::codegen {
 namespace {
 
-/// Values in the order of the input -> their places in storage, rounded to the storage's type.
-template <class T>
-void store_values(waco_storage& storage, const std::vector<double>& values, int threads) {
-  T* stored = static_cast<T*>(storage.values);
-  waco_parallel(threads, [&](int t) {
-    const int64_t end = waco_share(storage.num_nonzeros, threads, t + 1);
-    for (int64_t n = waco_share(storage.num_nonzeros, threads, t); n < end; ++n)
-      stored[storage.source[n]] = static_cast<T>(values[n]);
-  });
-}
-
 template <class T>
 std::vector<double> gather_values(const waco_storage& storage, const T* stored) {
   std::vector<double> values(storage.num_nonzeros);
@@ -75,11 +64,10 @@ Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule&
     coords[m] = tensor.coords[m].data();
   }
   const waco_format abi_format = to_abi(format, op);
-  const bool is_f64 = type == schedule::ValueType::kF64;
   waco_storage packed;
-  const int status =
-      waco_pack(&abi_format, tensor.dims.data(), tensor.num_nonzeros(), coords,
-                is_f64 ? tensor.values.data() : nullptr, schedule::value_bytes(type), threads, &packed);
+  const int status = waco_pack_converted(&abi_format, tensor.dims.data(), tensor.num_nonzeros(), coords,
+                                         tensor.values.data(), sizeof(double), schedule::value_bytes(type),
+                                         threads, &packed);
   if (status == WACO_OUT_OF_MEMORY) {
     throw EnvironmentError(
         fmt::format("{}: not enough memory to pack {} nonzeros as \"{}\"; choose a format with "
@@ -87,9 +75,7 @@ Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule&
                     tensor.name, tensor.num_nonzeros(), schedule::to_text(format, op)));
   }
   WACO_ASSERT(status == WACO_OK);
-  Storage storage(packed);
-  if (!is_f64) store_values<float>(storage.abi(), tensor.values, std::max(threads, 1));
-  return storage;
+  return Storage(packed);
 }
 
 std::vector<int64_t> partition(const Storage& storage, int threads, bool may_cut_rows) {
