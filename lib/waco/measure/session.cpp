@@ -174,6 +174,7 @@ class Session::State {
   }
 
   void measure_baseline() {
+    if (options_.stop()) throw EnvironmentError("stopped before anything was measured");
     Candidate candidate = compile_baseline(pos_bytes_);
     if (!candidate.done && !candidate.contestant.library.empty()) runner_.set_baseline(candidate);
     if (candidate.needed_pos_bytes != 0) {

@@ -1,0 +1,94 @@
+// Groups of candidates on one worker: who is lost, who is not.
+#include "waco/measure/candidate_run.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "small_tensors.hpp"
+#include "spmv_source.hpp"
+#include "waco/base/files.hpp"
+#include "waco/codegen/kernel.hpp"
+#include "waco/measure/kernel_cache.hpp"
+
+using namespace waco;
+using namespace waco::measure;
+
+namespace {
+
+const schedule::Problem kSpmv{schedule::Op::kSpmv, schedule::ValueType::kF32, 1};
+
+/// A runner with a serial CSR kernel as its baseline, and candidates with that kernel or spoiled ones.
+class Group {
+ public:
+  Group() {
+    options_.worker = std::string(WACO_BIN_DIR) + "/waco-worker";
+    options_.final.budget_s = 0.01;
+    options_.censor_ratio = 0;
+    options_.candidate_limit_s = 1;
+    runner_ = std::make_unique<CandidateRunner>(tensor_, kSpmv, 2, options_);
+    Candidate baseline = candidate("");
+    runner_->set_baseline(baseline);
+    REQUIRE(baseline.done);
+    INFO(baseline.measurement.message);
+    REQUIRE(baseline.measurement.ok());
+  }
+
+  Candidate candidate(const std::string& before) {
+    const CompiledKernel kernel = cache_.get({testing::spmv_source(before), "-O1"}, 60);
+    REQUIRE(kernel.ok());
+    Candidate candidate;
+    candidate.contestant = {schedule::csr_point(kSpmv, 1), kernel.library, 0};
+    return candidate;
+  }
+
+  std::vector<Candidate> run(const std::vector<std::string>& kernels) {
+    std::vector<Candidate> candidates;
+    for (const std::string& before : kernels) candidates.push_back(candidate(before));
+    std::vector<Candidate*> group;
+    for (Candidate& each : candidates) group.push_back(&each);
+    runner_->run(group, options_.final);
+    return candidates;
+  }
+
+  void run_one(Candidate& candidate) { runner_->run({&candidate}, options_.final); }
+
+ private:
+  matrix::SparseTensor tensor_ = testing::random_tensor({100, 80}, 700);
+  TemporaryFolder folder_;
+  KernelCache cache_{Compiler::find(), folder_.path() / "kernels"};
+  MeasureOptions options_;
+  std::unique_ptr<CandidateRunner> runner_;
+};
+
+}  // namespace
+
+TEST_CASE("candidate_run: a crash and a hang in a group lose only themselves", "[measure]") {
+  Group group;
+  const std::vector<Candidate> candidates =
+      group.run({"", "*(volatile int*)8 = 1;", "for (volatile int n = 0;;) n = n;", "y[0] = 1;"});
+  for (const Candidate& candidate : candidates) REQUIRE(candidate.done);
+  CHECK(candidates[0].measurement.ok());
+  CHECK(candidates[1].measurement.status == Status::kCrash);
+  CHECK(candidates[2].measurement.status == Status::kTimeout);
+  CHECK(candidates[3].measurement.ok());
+  CHECK(candidates[0].measurement.baseline_median_ns == candidates[3].measurement.baseline_median_ns);
+}
+
+TEST_CASE("candidate_run: a crash while a group is timed is traced to its candidate", "[measure]") {
+  Group group;
+  // Right twice, while it is verified; dead once it is timed.
+  const std::vector<Candidate> candidates =
+      group.run({"", "static int calls = 0; if (++calls > 2) ::abort();", ""});
+  for (const Candidate& candidate : candidates) REQUIRE(candidate.done);
+  CHECK(candidates[0].measurement.ok());
+  CHECK(candidates[1].measurement.status == Status::kCrash);
+  CHECK(candidates[2].measurement.ok());
+}
+
+TEST_CASE("candidate_run: a kernel for another width of positions is sent back", "[measure]") {
+  Group group;
+  Candidate candidate = group.candidate("");
+  candidate.contestant.pos_bytes = 8;
+  group.run_one(candidate);
+  CHECK_FALSE(candidate.done);
+  CHECK(candidate.needed_pos_bytes == 4);
+}

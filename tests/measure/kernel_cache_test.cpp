@@ -1,0 +1,210 @@
+// The compiler and the cache of what it made.
+#include "waco/measure/kernel_cache.hpp"
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+#include "waco/base/process.hpp"
+
+using namespace waco;
+using namespace waco::measure;
+namespace fs = std::filesystem;
+
+namespace {
+
+const Compiler& compiler() {
+  static const Compiler found = Compiler::find();
+  return found;
+}
+
+CompileRequest answer(int number) {
+  return {"extern \"C\" int answer() { return " + std::to_string(number) + "; }\n", "-O1"};
+}
+
+int call(const fs::path& library) {
+  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  REQUIRE(handle != nullptr);
+  const int result = reinterpret_cast<int (*)()>(dlsym(handle, "answer"))();
+  dlclose(handle);
+  return result;
+}
+
+void overwrite(const fs::path& file, size_t offset, char byte) {
+  std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+  stream.seekp(static_cast<std::streamoff>(offset));
+  stream.put(byte);
+}
+
+/// A cache with one entry.
+struct OneEntry {
+  TemporaryFolder folder;
+  KernelCache cache{compiler(), folder.path() / "kernels"};
+  fs::path library = cache.get(answer(42), 60).library;
+  fs::path manifest = fs::path(library).replace_extension(".json");
+};
+
+}  // namespace
+
+TEST_CASE("compiler: an unusable command has the compiler's exit code", "[measure]") {
+  for (const char* command : {"no-such-compiler-anywhere", "false"}) {
+    try {
+      Compiler::find(command);
+      FAIL("no error for " << command);
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kCompiler);
+      CHECK_THAT(error.what(), Catch::Contains(command));
+    }
+  }
+}
+
+TEST_CASE("compiler: a compiler without OpenMP is refused with the compiler's exit code", "[measure]") {
+  const TemporaryFolder folder;
+  const fs::path script = folder.path() / "c++-without-openmp";
+  std::ofstream(script)
+      << "#!/bin/sh\nfor a; do if [ \"$a\" = -fopenmp ]; then echo 'error: no OpenMP here' >&2; exit 1; "
+         "fi; done\nexec c++ \"$@\"\n";
+  fs::permissions(script, fs::perms::owner_all);
+  const KernelCache cache(Compiler::find(script.string()), folder.path() / "kernels");
+  try {
+    cache.require_openmp();
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kCompiler);
+    CHECK_THAT(error.what(), Catch::Contains("no OpenMP here"));
+  }
+}
+
+TEST_CASE("kernel_cache: the second request comes from the cache and works", "[measure]") {
+  OneEntry entry;
+  CHECK(call(entry.library) == 42);
+  const CompiledKernel again = entry.cache.get(answer(42), 60);
+  CHECK(again.from_cache);
+  CHECK(again.compile_ns == 0);
+  CHECK(again.library == entry.library);
+  CHECK(call(again.library) == 42);
+}
+
+TEST_CASE("kernel_cache: source, flags and compiler all make the key", "[measure]") {
+  OneEntry entry;
+  CompileRequest other_flags = answer(42);
+  other_flags.flags = "-O2";
+  CHECK(entry.cache.key(answer(42)) != entry.cache.key(answer(43)));
+  CHECK(entry.cache.key(answer(42)) != entry.cache.key(other_flags));
+
+  const fs::path script = entry.folder.path() / "wrapper";
+  std::ofstream(script) << "#!/bin/sh\nexec c++ \"$@\"\n";
+  fs::permissions(script, fs::perms::owner_all);
+  const KernelCache wrapped(Compiler::find(script.string()), entry.folder.path() / "kernels");
+  CHECK(wrapped.key(answer(42)) != entry.cache.key(answer(42)));
+}
+
+TEST_CASE("kernel_cache: folder is private and holds entries only", "[measure]") {
+  OneEntry entry;
+  struct stat status {};
+  REQUIRE(stat(entry.cache.folder().c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0700);
+  CHECK(std::distance(fs::directory_iterator(entry.cache.folder()), {}) == 2);
+  const nlohmann::json manifest = nlohmann::json::parse(read_file(entry.manifest));
+  CHECK(manifest.at("format") == "waco-kernel");
+  CHECK(manifest.at("size_bytes") == fs::file_size(entry.library));
+}
+
+TEST_CASE("kernel_cache: damaged entries are rebuilt, never trusted", "[measure]") {
+  OneEntry entry;
+  const auto damage = GENERATE(as<std::string>(), "flipped byte", "truncated library", "no library",
+                               "no manifest", "truncated manifest", "newer manifest");
+  INFO(damage);
+  if (damage == "flipped byte") overwrite(entry.library, fs::file_size(entry.library) / 2, '\x5a');
+  if (damage == "truncated library") fs::resize_file(entry.library, 100);
+  if (damage == "no library") fs::remove(entry.library);
+  if (damage == "no manifest") fs::remove(entry.manifest);
+  if (damage == "truncated manifest") fs::resize_file(entry.manifest, 20);
+  if (damage == "newer manifest") {
+    nlohmann::json manifest = nlohmann::json::parse(read_file(entry.manifest));
+    manifest["version"] = 999;
+    std::ofstream(entry.manifest) << manifest;
+  }
+  const CompiledKernel rebuilt = entry.cache.get(answer(42), 60);
+  CHECK_FALSE(rebuilt.from_cache);
+  CHECK(call(rebuilt.library) == 42);
+  CHECK(entry.cache.get(answer(42), 60).from_cache);
+}
+
+TEST_CASE("kernel_cache: a source error is a diagnostic that names it, and leaves nothing behind",
+          "[measure]") {
+  const TemporaryFolder folder;
+  const KernelCache cache(compiler(), folder.path() / "kernels");
+  const CompiledKernel kernel = cache.get({"int f() { return undeclared_name; }", "-O1"}, 60);
+  CHECK_FALSE(kernel.ok());
+  CHECK_THAT(kernel.diagnostic, Catch::Contains("undeclared_name"));
+  CHECK(fs::is_empty(cache.folder()));
+}
+
+TEST_CASE("kernel_cache: a compiler that hangs is stopped at the limit", "[measure]") {
+  const TemporaryFolder folder;
+  const fs::path script = folder.path() / "slow-c++";
+  std::ofstream(script) << "#!/bin/sh\ncase \"$*\" in *kernel.cpp*) sleep 600;; *) exec c++ \"$@\";; esac\n";
+  fs::permissions(script, fs::perms::owner_all);
+  const KernelCache cache(Compiler::find(script.string()), folder.path() / "kernels");
+  const CompiledKernel kernel = cache.get(answer(1), 0.3);
+  CHECK_FALSE(kernel.ok());
+  CHECK_THAT(kernel.diagnostic, Catch::Contains("did not finish"));
+}
+
+TEST_CASE("kernel_cache: a batch keeps its order and compiles equal requests once", "[measure]") {
+  const TemporaryFolder folder;
+  const KernelCache cache(compiler(), folder.path() / "kernels");
+  const CompileRequest bad{"this is no C++", "-O1"};
+  const std::vector<CompiledKernel> kernels = cache.get_all({answer(1), bad, answer(2), answer(1)}, 2, 60);
+  REQUIRE(kernels.size() == 4);
+  CHECK(call(kernels[0].library) == 1);
+  CHECK_FALSE(kernels[1].ok());
+  CHECK(call(kernels[2].library) == 2);
+  CHECK(kernels[3].library == kernels[0].library);
+  CHECK(std::distance(fs::directory_iterator(cache.folder()), {}) == 4);
+}
+
+TEST_CASE("kernel_cache: a stop request starts no compilation", "[measure]") {
+  const TemporaryFolder folder;
+  const KernelCache cache(compiler(), folder.path() / "kernels");
+  const CompiledKernel kernel = cache.get(answer(1), 60, StopToken().with_budget(-1));
+  CHECK_FALSE(kernel.ok());
+  CHECK(kernel.stopped);
+}
+
+TEST_CASE("kernel_cache: two caches in one folder may build the same entry at once", "[measure]") {
+  const TemporaryFolder folder;
+  const KernelCache one(compiler(), folder.path() / "kernels");
+  const KernelCache two(compiler(), folder.path() / "kernels");
+  CompiledKernel first;
+  std::thread thread([&] { first = one.get(answer(5), 60); });
+  const CompiledKernel second = two.get(answer(5), 60);
+  thread.join();
+  CHECK(call(first.library) == 5);
+  CHECK(call(second.library) == 5);
+  CHECK(one.get(answer(5), 60).from_cache);
+}
+
+TEST_CASE("kernel_cache: what killed runs left long ago is removed, what is new is not", "[measure]") {
+  const TemporaryFolder folder;
+  const fs::path kernels = folder.path() / "kernels";
+  { const KernelCache cache(compiler(), kernels); }
+  fs::create_directory(kernels / "build.tmp.123.0");
+  std::ofstream(kernels / "abc.so.tmp.123.1") << "half";
+  std::ofstream(kernels / "def.so.tmp.456.1") << "being written";
+  const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(5);
+  fs::last_write_time(kernels / "build.tmp.123.0", long_ago);
+  fs::last_write_time(kernels / "abc.so.tmp.123.1", long_ago);
+  const KernelCache cache(compiler(), kernels);
+  CHECK_FALSE(fs::exists(kernels / "build.tmp.123.0"));
+  CHECK_FALSE(fs::exists(kernels / "abc.so.tmp.123.1"));
+  CHECK(fs::exists(kernels / "def.so.tmp.456.1"));
+}

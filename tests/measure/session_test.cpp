@@ -1,0 +1,235 @@
+// Whole measurements through a worker process, with good kernels and with every kind of bad one.
+#include "waco/measure/session.hpp"
+
+#include <catch2/catch.hpp>
+#include <csignal>
+
+#include "small_tensors.hpp"
+#include "spmv_source.hpp"
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+#include "waco/codegen/kernel.hpp"
+
+using namespace waco;
+using namespace waco::measure;
+using schedule::Op;
+using schedule::Problem;
+using schedule::ValueType;
+
+namespace {
+
+/// One cache for all cases, so that a baseline is compiled once.
+const TemporaryFolder& shared_folder() {
+  static const TemporaryFolder folder("waco-session-test-");
+  return folder;
+}
+
+MeasureOptions quick_options() {
+  MeasureOptions options;
+  options.threads = 2;
+  options.cache_folder = shared_folder().path() / "kernels";
+  options.worker = std::string(WACO_BIN_DIR) + "/waco-worker";
+  options.quick.budget_s = 0.01;
+  options.final.budget_s = 0.01;
+  options.censor_ratio = 0;  // the machine may be busy: nothing here depends on time
+  return options;
+}
+
+const matrix::SparseTensor& matrix_a() {
+  static const matrix::SparseTensor tensor = testing::random_tensor({300, 200}, 3000);
+  return tensor;
+}
+
+const Problem kSpmv{Op::kSpmv, ValueType::kF32, 1};
+
+Measurement measure_spmv(Session& session, const std::string& before,
+                         const std::string& row = "y[i] = sum;") {
+  return session.measure_source(schedule::csr_point(kSpmv, 1), testing::spmv_source(before, row),
+                                codegen::kKernelFlags);
+}
+
+}  // namespace
+
+TEST_CASE("session: fixed_csr and a CSR kernel are verified and timed for every op and type", "[measure]") {
+  const Op op = GENERATE(Op::kSpmv, Op::kSpmm, Op::kSddmm, Op::kMttkrp);
+  const ValueType type = GENERATE(ValueType::kF32, ValueType::kF64);
+  INFO(schedule::name(op) << ' ' << schedule::name(type));
+  const Problem problem{op, type, op == Op::kSpmv ? 1 : 32};
+  std::vector<int64_t> dims = {120, 90};
+  if (op == Op::kMttkrp) dims.push_back(50);
+  const matrix::SparseTensor tensor = testing::random_tensor(dims, 900);
+  Session session(tensor, problem, quick_options());
+  const Measurement& baseline = session.baseline();
+  CHECK(baseline.ok());
+  CHECK(baseline.speedup.median == 1);
+  CHECK(baseline.median_ns() > 0);
+  const std::vector<Measurement> results = session.measure({schedule::csr_point(problem, 2)});
+  REQUIRE(results.size() == 1);
+  const Measurement& result = results[0];
+  INFO(result.message);
+  CHECK(result.ok());
+  CHECK(result.point == schedule::csr_point(problem, 2));
+  CHECK(result.samples_ns.size() >= 3);
+  CHECK(result.time_ns.low <= result.median_ns());
+  CHECK(result.median_ns() <= result.time_ns.high);
+  CHECK(result.speedup.median > 0);
+  CHECK(result.baseline_median_ns > 0);
+  CHECK(result.stored_bytes > 0);
+  CHECK(result.num_stored == tensor.num_nonzeros());
+  CHECK(result.max_rel_error < 1e-4);
+}
+
+TEST_CASE("session: a right kernel from elsewhere is ok", "[measure]") {
+  Session session(matrix_a(), kSpmv, quick_options());
+  const Measurement result = measure_spmv(session, "");
+  INFO(result.message);
+  CHECK(result.ok());
+}
+
+TEST_CASE("session: bad kernels get their status and the next one is measured", "[measure]") {
+  MeasureOptions options = quick_options();
+  options.candidate_limit_s = 1;
+  Session session(matrix_a(), kSpmv, options);
+  session.baseline();
+
+  SECTION("a crash") {
+    const Measurement result = measure_spmv(session, "*(volatile int*)8 = 1;");
+    CHECK(result.status == Status::kCrash);
+    CHECK_THAT(result.message, Catch::Contains("signal 11"));
+  }
+  SECTION("an abort with a message on stderr") {
+    const Measurement result = measure_spmv(session, "__builtin_printf(\"\"); ::abort();");
+    CHECK(result.status == Status::kCrash);
+    CHECK_THAT(result.message, Catch::Contains("signal 6"));
+  }
+  SECTION("an exit") {
+    const Measurement result = measure_spmv(session, "::exit(3);");
+    CHECK(result.status == Status::kCrash);
+    CHECK_THAT(result.message, Catch::Contains("exit code 3"));
+  }
+  SECTION("a hang") {
+    const Measurement result = measure_spmv(session, "for (volatile int n = 0;;) n = n;");
+    CHECK(result.status == Status::kTimeout);
+    CHECK_THAT(result.message, Catch::Contains("not finished"));
+  }
+  SECTION("a wrong result") {
+    const Measurement result = measure_spmv(session, "", "y[i] = i == 17 ? sum + 1 : sum;");
+    CHECK(result.status == Status::kWrong);
+    CHECK_THAT(result.message, Catch::Contains("[17, 0]"));
+  }
+  SECTION("an element that is never written") {
+    const Measurement result = measure_spmv(session, "", "if (i != 20) y[i] = sum;");
+    CHECK(result.status == Status::kWrong);
+    CHECK_THAT(result.message, Catch::Contains("NaN") && Catch::Contains("[20, 0]"));
+  }
+  SECTION("accumulation into the output on the second call") {
+    const Measurement result =
+        measure_spmv(session, "static int calls = 0; ++calls;", "y[i] = calls == 1 ? sum : y[i] + sum;");
+    CHECK(result.status == Status::kWrong);
+    CHECK_THAT(result.message, Catch::Contains("second call"));
+  }
+  SECTION("a write past the end of the output") {
+    const Measurement result = measure_spmv(session, "y[a->dim[0]] = 0;");
+    CHECK(result.status == Status::kWrong);
+    CHECK_THAT(result.message, Catch::Contains("past the end"));
+  }
+  SECTION("an error status") {
+    const Measurement result = measure_spmv(session, "if (x) return 2;");
+    CHECK(result.status == Status::kWrong);
+    CHECK_THAT(result.message, Catch::Contains("status 2"));
+  }
+  SECTION("a source that does not compile") {
+    const Measurement result = measure_spmv(session, "nonsense;");
+    CHECK(result.status == Status::kCompile);
+    CHECK_THAT(result.message, Catch::Contains("nonsense"));
+  }
+  SECTION("a library without the entry point") {
+    const Measurement result = session.measure_source(schedule::csr_point(kSpmv, 1),
+                                                      "extern \"C\" int other() { return 0; }", "-O1");
+    CHECK(result.status != Status::kOk);
+    CHECK_THAT(result.message, Catch::Contains("waco_kernel"));
+  }
+  const Measurement next = measure_spmv(session, "");
+  INFO(next.message);
+  CHECK(next.ok());
+}
+
+TEST_CASE("session: a kernel far slower than fixed_csr is recorded as at least that slow", "[measure]") {
+  MeasureOptions options = quick_options();
+  options.censor_ratio = 4;
+  Session session(matrix_a(), kSpmv, options);
+  const double baseline_ns = session.baseline().median_ns();
+  // Waits a hundred times as long as the baseline takes, whatever that is on a busy machine.
+  const std::string wait = "volatile double z = 0; for (long n = 0; n < " +
+                           std::to_string(static_cast<long>(baseline_ns * 100 + 1e7)) + "; ++n) z = z + 1;";
+  const Measurement result = measure_spmv(session, wait);
+  INFO(result.message);
+  CHECK(result.ok());
+  CHECK(result.censored);
+  CHECK_FALSE(result.significantly_faster());
+  CHECK(result.samples_ns.size() == 1);
+  CHECK(result.median_ns() > 4 * baseline_ns);
+}
+
+TEST_CASE("session: finalists compete in the same rounds", "[measure]") {
+  MeasureOptions options = quick_options();
+  int reported = 0;
+  options.on_result = [&](const Measurement&) { ++reported; };
+  Session session(matrix_a(), kSpmv, options);
+  const auto serial = schedule::parse("spmv f32 | A: i:U k:C | loop: i k | par: serial");
+  const auto dynamic = schedule::csr_point(kSpmv, 2);
+  const std::vector<Measurement> results = session.compete({serial, dynamic});
+  REQUIRE(results.size() == 2);
+  CHECK(results[0].ok());
+  CHECK(results[1].ok());
+  CHECK(results[0].point == serial);
+  CHECK(results[0].baseline_median_ns == results[1].baseline_median_ns);
+  CHECK(reported == 2);
+}
+
+TEST_CASE("session: after a stop request the candidates that were not reached are missing", "[measure]") {
+  MeasureOptions options = quick_options();
+  options.stop = stop_on_signals();
+  options.on_result = [](const Measurement&) { std::raise(SIGUSR1); };
+  Session session(matrix_a(), kSpmv, options);
+  const auto serial = schedule::parse("spmv f32 | A: i:U k:C | loop: i k | par: serial");
+  const std::vector<Measurement> results = session.measure({serial, schedule::csr_point(kSpmv, 2), serial});
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].ok());
+}
+
+TEST_CASE("session: a wrong fixed_csr is a verification error", "[measure]") {
+  MeasureOptions options = quick_options();
+  options.baseline_source = testing::spmv_source("", "y[i] = sum + 1;");
+  Session session(testing::random_tensor({30, 20}, 100), kSpmv, options);
+  try {
+    session.baseline();
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kVerification);
+  }
+}
+
+TEST_CASE("session: a stop request before anything is measured is an error that says so", "[measure]") {
+  MeasureOptions options = quick_options();
+  options.stop = StopToken().with_budget(-1);
+  Session session(matrix_a(), kSpmv, options);
+  CHECK_THROWS_WITH(session.baseline(), Catch::Contains("stopped before"));
+}
+
+TEST_CASE("session: a missing worker program is named", "[measure]") {
+  MeasureOptions options = quick_options();
+  options.worker = "/no/such/waco-worker";
+  CHECK_THROWS_WITH(Session(matrix_a(), kSpmv, options), Catch::Contains("/no/such/waco-worker"));
+}
+
+TEST_CASE("session: matrices without rows or nonzeros are measured", "[measure]") {
+  for (const std::vector<int64_t>& dims : {std::vector<int64_t>{5, 5}, {1, 7}, {7, 1}}) {
+    const matrix::SparseTensor tensor = testing::random_tensor(dims, dims[0] == 5 ? 0 : 3);
+    Session session(tensor, kSpmv, quick_options());
+    const std::vector<Measurement> results = session.measure({schedule::csr_point(kSpmv, 2)});
+    REQUIRE(results.size() == 1);
+    INFO(results[0].message);
+    CHECK(results[0].ok());
+  }
+}

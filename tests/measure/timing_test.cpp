@@ -1,0 +1,107 @@
+// Medians, their intervals, and the order in which contestants are called.
+#include "waco/measure/timing.hpp"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <numeric>
+#include <string>
+#include <thread>
+
+using namespace waco::measure;
+
+namespace {
+
+void wait_us(int microseconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(microseconds);
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
+}  // namespace
+
+TEST_CASE("statistics: the median of odd and even counts", "[measure]") {
+  CHECK(estimate_median({3, 1, 2}).median == 2);
+  CHECK(estimate_median({4, 1, 3, 2}).median == 2.5);
+  CHECK(estimate_median({5}).median == 5);
+  CHECK(estimate_median({}).median == 0);
+}
+
+TEST_CASE("statistics: the interval holds the binomial ranks around the median", "[measure]") {
+  std::vector<double> samples(25);
+  std::iota(samples.begin(), samples.end(), 1.0);
+  const Estimate estimate = estimate_median(samples);
+  CHECK(estimate.median == 13);
+  CHECK(estimate.low == 7);  // (25 - 1.96 * 5) / 2 = 7.6
+  CHECK(estimate.high == 19);
+  const Estimate few = estimate_median({10, 30, 20});
+  CHECK(few.low == 10);
+  CHECK(few.high == 30);
+}
+
+TEST_CASE("statistics: outliers do not move the median", "[measure]") {
+  CHECK(estimate_median({1, 1, 1, 1, 1, 1, 1, 1e9}).median == 1);
+}
+
+TEST_CASE("timing: contestants take turns, forwards and backwards", "[measure]") {
+  std::string calls;
+  TimingOptions options;
+  options.min_rounds = 4;
+  options.max_rounds = 4;
+  options.min_sample_ns = 1;  // one call a sample
+  options.warm_below_ns = 0;  // and none before it
+  time_contestants({[&] {
+                      calls += 'a';
+                      wait_us(20);
+                    },
+                    [&] {
+                      calls += 'b';
+                      wait_us(20);
+                    },
+                    [&] {
+                      calls += 'c';
+                      wait_us(20);
+                    }},
+                   options);
+  CHECK(calls.substr(calls.size() - 12) == "abccbaabccba");
+}
+
+TEST_CASE("timing: fast calls are batched, and every round gives a sample", "[measure]") {
+  int64_t calls = 0;
+  TimingOptions options;
+  options.min_rounds = 9;
+  options.max_rounds = 9;
+  options.budget_s = 60;
+  const std::vector<ContestantTimes> times = time_contestants({[&] { ++calls; }}, options);
+  REQUIRE(times.size() == 1);
+  CHECK(times[0].batch > 100);
+  CHECK(calls > 9 * times[0].batch);
+  CHECK(times[0].samples_ns.size() <= 9);
+  CHECK(times[0].samples_ns.size() >= 3);
+  CHECK(times[0].time_ns.median > 0);
+}
+
+TEST_CASE("timing: contestant 0 has speedup 1 and others their ratio to it", "[measure]") {
+  const std::vector<ContestantTimes> times =
+      time_contestants({[] { wait_us(400); }, [] { wait_us(100); }}, {});
+  CHECK(times[0].speedup.median == 1);
+  CHECK(times[1].speedup.low <= times[1].speedup.median);
+  CHECK(times[1].speedup.median <= times[1].speedup.high);
+  CHECK(times[1].speedup.median > 1);
+}
+
+TEST_CASE("timing: slow contestants end after three rounds when the budget is spent", "[measure]") {
+  int calls = 0;
+  TimingOptions options;
+  options.budget_s = 0.001;
+  options.warm_below_ns = 1e6;
+  time_contestants({[&] {
+                     ++calls;
+                     wait_us(10000);
+                   }},
+                   options);
+  CHECK(calls == 1 + 3);  // one to learn how slow it is
+}
+
+TEST_CASE("timing: no contestants, no times", "[measure]") {
+  CHECK(time_contestants({}, {}).empty());
+}
