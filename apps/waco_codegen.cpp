@@ -76,7 +76,7 @@ Job choose_job(const Options& options) {
 }
 
 /// One measurement on the matrix; throws unless the kernel's result is right.
-void check(const Options& options, const Job& job, measure::Session& session) {
+void check(const Job& job, measure::Session& session) {
   const std::vector<measure::Measurement> results = session.measure({job.point});
   if (results.empty()) throw EnvironmentError("stopped before the kernel was checked");
   const measure::Measurement& m = results[0];
@@ -105,7 +105,7 @@ std::string emit_for_matrix(const Options& options, const Job& job, const StopTo
   measuring.quick.budget_s = measuring.final.budget_s = 0.05;
   measuring.stop = stop;
   measure::Session session(input.tensor, job.point.problem, measuring);
-  check(options, job, session);
+  check(job, session);
   const int vector_bytes = options.vector_bytes > 0 ? options.vector_bytes : session.target().vector_bytes;
   const Machine machine = describe_machine(session.target().command);
   return codegen::emit_standalone(job.point, tune::operand_shape(input.tensor, job.point), vector_bytes,
