@@ -62,6 +62,7 @@ class PatternProfile {
   };
   void choose_panels();
   double count_in_panels(const Granules& granules) const;
+  double count_one_mode(int mode, int64_t granule) const;
   double count_everywhere(const Granules& granules) const;
   double count_by_footprint(const Granules& granules);
   double compute_distinct(const Granules& granules);

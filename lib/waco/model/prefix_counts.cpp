@@ -101,6 +101,18 @@ double PatternProfile::count_in_panels(const Granules& granules) const {
   return seen.size() * num_nonzeros() / std::max(1.0, panel_nonzeros_);
 }
 
+double PatternProfile::count_one_mode(int mode, int64_t granule) const {
+  std::vector<bool> seen(static_cast<size_t>(std::min<int64_t>(dims_[mode], INT32_MAX) / granule + 1));
+  double count = 0;
+  for (const int32_t c : coords_[mode]) {
+    const auto cell = static_cast<size_t>(c / granule);
+    if (seen[cell]) continue;
+    seen[cell] = true;
+    count += 1;
+  }
+  return count;
+}
+
 double PatternProfile::count_everywhere(const Granules& granules) const {
   const TupleHash hash(coords_, granules, order_);
   const int64_t nnz = static_cast<int64_t>(coords_[0].size());
@@ -132,18 +144,11 @@ double PatternProfile::count_by_footprint(const Granules& granules) {
 double PatternProfile::compute_distinct(const Granules& granules) {
   const bool all = std::count(granules.begin(), granules.begin() + order_, 1) == order_;
   if (all) return num_nonzeros();
-  if (granules[0] == 0 || panels_.size() <= 1) return count_everywhere(granules);
-  const bool only_rows = std::count(granules.begin() + 1, granules.begin() + order_, 0) == order_ - 1;
-  if (only_rows) {
-    double groups = 0;
-    int32_t last = -1;
-    for (const int32_t row : coords_[0]) {
-      const auto group = static_cast<int32_t>(row / granules[0]);
-      groups += group != last;
-      last = group;
-    }
-    return groups;
+  if (std::count(granules.begin(), granules.end(), 0) == 2) {
+    const auto mode = std::find_if(granules.begin(), granules.end(), [](int64_t g) { return g != 0; });
+    return count_one_mode(static_cast<int>(mode - granules.begin()), *mode);
   }
+  if (granules[0] == 0 || panels_.size() <= 1) return count_everywhere(granules);
   if (granules[0] * 8 <= panel_rows_ || granules[0] == 1) return count_in_panels(granules);
   return order_ == 2 ? count_by_footprint(granules) : count_everywhere(granules);
 }

@@ -3,6 +3,7 @@
 #include "waco/model/probe.hpp"
 
 #include <omp.h>
+#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -44,6 +45,8 @@ namespace {
 constexpr int kTries = 4;
 constexpr double kTryNs = 2.0e6;  // what one try aims at
 
+constexpr double kProbeNs = 6.0e7;  // after which a probe makes do with the tries it has had
+
 volatile double sink = 0;
 
 double now_ns() {
@@ -80,26 +83,45 @@ double fma_flops(bool f64, int64_t steps) {
   return flops;
 }
 
-/// Runs `work(thread)` on all threads at once, kTries times after a warm-up, and returns the shortest wall
-/// time between the barrier before and the one after.
+/// Processor time of the calling thread: what another process took away does not count.
+double thread_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
+}
+
+/// Runs `work(thread)`, which does `amount` of something, on all threads at once, kTries times after a
+/// warm-up, and returns the best sum of the threads' own rates.
 template <typename Work>
-double best_parallel_ns(int threads, Work work) {
-  double best = 1e300;
-  for (int attempt = 0; attempt <= kTries; attempt++) {
-    double start = 0, stop = 0;
-#pragma omp parallel num_threads(threads)
+double best_parallel_rate(int threads, double amount, Work work) {
+  double best = 0;
+  const double deadline = now_ns() + kProbeNs;
+  for (int attempt = 0; attempt <= kTries && (attempt < 2 || now_ns() < deadline); attempt++) {
+    double rate = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : rate)
     {
 #pragma omp barrier
-#pragma omp master
-      start = now_ns();
+      const double start = thread_ns();
       work(omp_get_thread_num());
-#pragma omp barrier
-#pragma omp master
-      stop = now_ns();
+      rate += amount / std::max(1.0, thread_ns() - start);
     }
-    if (attempt > 0) best = std::min(best, stop - start);
+    if (attempt > 0) best = std::max(best, rate);
   }
-  return std::max(best, 1.0);
+  return best;
+}
+
+/// Shortest of many short tries, a few of which fall between the interruptions of a busy machine.
+template <typename Work>
+double best_short_ns(Work work) {
+  constexpr int kShortTries = 40;
+  double best = 1e300;
+  const double deadline = now_ns() + kProbeNs;
+  for (int attempt = 0; attempt < kShortTries && (attempt == 0 || now_ns() < deadline); attempt++) {
+    const double start = now_ns();
+    work();
+    best = std::min(best, now_ns() - start);
+  }
+  return best;
 }
 
 struct FreeDeleter {
@@ -131,19 +153,14 @@ double probe_read(int64_t bytes_per_thread, int threads) {
   std::fill_n(data.get() + bytes * omp_get_thread_num(), bytes, 0);
   // About 10 bytes/ns at the least: repeats for one try.
   const int64_t repeats = std::max<int64_t>(1, static_cast<int64_t>(kTryNs * 20) / bytes);
-  const double ns =
-      best_parallel_ns(threads, [&](int t) { sink = stream_read(data.get() + bytes * t, bytes, repeats); });
-  return static_cast<double>(bytes) * static_cast<double>(repeats) * threads / ns;
+  return best_parallel_rate(threads, static_cast<double>(bytes) * static_cast<double>(repeats),
+                            [&](int t) { sink = stream_read(data.get() + bytes * t, bytes, repeats); });
 }
 
 double probe_fma(bool f64, int threads) {
   const int64_t steps = 60000;
-  double flops = 0;
-  const double ns = best_parallel_ns(threads, [&](int t) {
-    const double mine = fma_flops(f64, steps);
-    if (t == 0) flops = mine;
-  });
-  return flops * threads / ns;
+  const double flops = fma_flops(f64, 16) / 16 * static_cast<double>(steps);
+  return best_parallel_rate(threads, flops, [&](int) { fma_flops(f64, steps); });
 }
 
 double probe_gather(const float* array, int64_t bytes, int threads) {
@@ -157,7 +174,8 @@ double probe_gather(const float* array, int64_t bytes, int threads) {
   static uint32_t salt = 1;
   salt += 0x9e3779b9u;
   const uint32_t base = salt;
-  const double ns = best_parallel_ns(threads, [&](int t) {
+  const double loads = static_cast<double>(kIndices) * static_cast<double>(repeats);
+  return best_parallel_rate(threads, loads, [&](int t) {
     float sum[4] = {};
     static thread_local uint32_t round = 0;
     for (int64_t r = 0; r < repeats; r++) {
@@ -173,44 +191,37 @@ double probe_gather(const float* array, int64_t bytes, int threads) {
     }
     sink = sum[0] + sum[1] + sum[2] + sum[3];
   });
-  return static_cast<double>(kIndices) * static_cast<double>(repeats) * threads / ns;
 }
 
 double probe_region(int threads) {
-  constexpr int kRegions = 300;
-  double best = 1e300;
-  for (int attempt = 0; attempt <= kTries; attempt++) {
-    const double start = now_ns();
-    for (int r = 0; r < kRegions; r++) {
+  constexpr int kRegions = 20;
+  return best_short_ns([&] {
+           for (int r = 0; r < kRegions; r++) {
 #pragma omp parallel num_threads(threads)
-      asm volatile("" ::: "memory");
-    }
-    best = std::min(best, now_ns() - start);
-  }
-  return best / kRegions;
+             asm volatile("" ::: "memory");
+           }
+         }) /
+         kRegions;
 }
 
 double probe_barrier(int threads) {
-  constexpr int kBarriers = 300;
-  return best_parallel_ns(threads,
-                          [](int) {
-                            for (int r = 0; r < kBarriers; r++) {
+  constexpr int kBarriers = 40;
+  return best_short_ns([&] {
+#pragma omp parallel num_threads(threads)
+           for (int r = 0; r < kBarriers; r++) {
 #pragma omp barrier
-                            }
-                          }) /
+           }
+         }) /
          kBarriers;
 }
 
 double probe_grab(int threads) {
-  constexpr int kChunks = 20000;
-  double best = 1e300;
-  for (int attempt = 0; attempt <= kTries; attempt++) {
-    const double start = now_ns();
+  constexpr int kChunks = 2000;
+  const double ns = best_short_ns([&] {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
     for (int c = 0; c < kChunks; c++) asm volatile("" ::: "memory");
-    best = std::min(best, now_ns() - start);
-  }
-  return best * threads / kChunks;
+  });
+  return ns * threads / kChunks;
 }
 
 double probe_short_loop() {

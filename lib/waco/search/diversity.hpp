@@ -12,7 +12,7 @@ namespace waco::search {
 struct Kinship {
   std::string family;     ///< levels and loop order without numbers: "CSR", "row blocks", ...
   std::string format;     ///< the format schedule with its numbers
-  std::string structure;  ///< format, loops, tile and unroll: all but how work is handed out and prefetched
+  std::string structure;  ///< format, loops and tile: all but threads, unroll and prefetch
 };
 Kinship kinship(const schedule::SuperSchedule& point);
 

@@ -1,0 +1,79 @@
+// Ceilings: interpolation, the cache file, and that measured numbers are in their order.
+#include "waco/model/ceilings.hpp"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <fstream>
+
+namespace fs = std::filesystem;
+using namespace waco::model;
+
+namespace {
+
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("waco-ceilings-" + std::to_string(getpid()));
+  ~Folder() { fs::remove_all(path); }
+};
+
+fs::path only_file(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder)) files.push_back(entry.path());
+  REQUIRE(files.size() == 1);
+  return files[0];
+}
+
+}  // namespace
+
+TEST_CASE("ceilings: a rate between two points is interpolated on a logarithmic scale", "[model]") {
+  const RateCurve curve{{{1e3, 4.0}, {1e5, 1.0}}};
+  CHECK(curve.at(10) == 4.0);
+  CHECK(curve.at(1e4) == Approx(2.0));
+  CHECK(curve.at(1e9) == 1.0);
+}
+
+TEST_CASE("ceilings: JSON gives back the same numbers", "[model]") {
+  const Ceilings c = default_ceilings(4);
+  const Ceilings back = ceilings_from_json(to_json(c));
+  CHECK(to_json(back) == to_json(c));
+  CHECK(back.threads == 4);
+}
+
+TEST_CASE("ceilings: the second run reads what the first one measured", "[model]") {
+  const Folder folder;
+  const Ceilings first = load_or_measure_ceilings(2, folder.path);
+  REQUIRE(first.measured);
+  auto json = to_json(first);
+  json["region_ns"] = 12345.0;
+  std::ofstream(only_file(folder.path)) << json.dump();
+  CHECK(load_or_measure_ceilings(2, folder.path).region_ns == 12345.0);
+}
+
+TEST_CASE("ceilings: a torn or foreign file is measured again and replaced", "[model]") {
+  const Folder folder;
+  load_or_measure_ceilings(1, folder.path);
+  const fs::path file = only_file(folder.path);
+  for (const char* text : {"{\"format\": \"waco-cei", "{\"format\": \"other\", \"version\": 1}"}) {
+    std::ofstream(file) << text;
+    CHECK(load_or_measure_ceilings(1, folder.path).measured);
+    std::ifstream replaced(file);
+    CHECK(nlohmann::json::parse(replaced).at("format") == "waco-ceilings");
+  }
+}
+
+TEST_CASE("ceilings: an unwritable cache folder only means no cache", "[model]") {
+  CHECK(load_or_measure_ceilings(1, "/proc/no-such-folder").measured);
+}
+
+TEST_CASE("ceilings: inner levels are not slower than outer ones and nothing is zero", "[model]") {
+  const Ceilings c = measure_ceilings(2);
+  for (int level = 1; level < kNumMemoryLevels; level++) {
+    CHECK(c.levels[level].capacity_bytes > c.levels[level - 1].capacity_bytes);
+    CHECK(c.levels[level].read_one <= c.levels[level - 1].read_one);
+    CHECK(c.levels[level].read_all > 0);
+  }
+  CHECK(c.gather(1e4, 1) >= c.gather(1e8, 1));
+  CHECK(c.fma(false, 1) > 0);
+  CHECK(c.region_ns > 0);
+  CHECK(c.short_loop_ns > 0);
+}

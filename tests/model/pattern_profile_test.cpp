@@ -1,0 +1,50 @@
+// Counts of patterns: exact ones on small patterns, estimates near them on larger ones.
+#include "waco/model/pattern_profile.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "patterns.hpp"
+
+using waco::model::PatternProfile;
+
+TEST_CASE("pattern_profile: distinct prefixes of a small matrix are exact", "[model]") {
+  const auto tensor = waco::test::from_entries(6, 6, {{0, 0}, {0, 1}, {1, 0}, {3, 5}, {5, 5}});
+  PatternProfile profile(tensor);
+  CHECK(profile.distinct({1, 1, 0}) == 5);
+  CHECK(profile.distinct({1, 0, 0}) == 4);
+  CHECK(profile.distinct({0, 1, 0}) == 3);
+  CHECK(profile.distinct({2, 2, 0}) == 3);
+  CHECK(profile.distinct({2, 1, 0}) == 4);
+  CHECK(profile.distinct({0, 0, 0}) == 1);
+}
+
+TEST_CASE("pattern_profile: lane slots are the longest rows of slices", "[model]") {
+  const auto tensor =
+      waco::test::from_entries(5, 4, {{0, 0}, {0, 1}, {0, 2}, {2, 0}, {3, 1}, {3, 2}, {4, 0}});
+  PatternProfile profile(tensor);
+  // Lengths 3 0 1 2 1 in slices of 2: widths 3, 2, 1.
+  CHECK(profile.lane_slots(2, 1).sliced == Approx(2 * (3 + 2 + 1) * 1.0));
+  CHECK(profile.lane_slots(2, 1).fixed == Approx(3 * 3 * 2));
+  // Sorted within four rows: 3 2 | 1 0 | 1.
+  CHECK(profile.lane_slots(2, 4).sliced == Approx(2 * (3 + 1 + 1)));
+}
+
+TEST_CASE("pattern_profile: block counts of a large matrix are estimated within a few per cent", "[model]") {
+  const auto tensor = waco::test::fem(12000, 3);
+  REQUIRE(tensor.num_nonzeros() > 400000);
+  PatternProfile profile(tensor);
+  const double blocks = static_cast<double>(tensor.num_nonzeros()) / 9;
+  CHECK(profile.distinct({3, 3, 0}) == Approx(blocks).epsilon(0.05));
+  CHECK(profile.distinct({3, 1, 0}) == Approx(3 * blocks).epsilon(0.05));
+  CHECK(profile.distinct({0, 3, 0}) == 12000);
+}
+
+TEST_CASE("pattern_profile: heaviest rows and padding follow the row lengths", "[model]") {
+  const auto tensor =
+      waco::test::from_entries(4, 8, {{0, 0}, {1, 0}, {1, 1}, {1, 2}, {2, 0}, {3, 3}, {3, 4}});
+  PatternProfile profile(tensor);
+  CHECK(profile.heaviest_rows(1) == 3);
+  CHECK(profile.heaviest_rows(2) == 4);
+  CHECK(profile.padded_nonzeros(4) == 16);
+  CHECK(profile.longest_rows_share(0.5) == Approx(5.0 / 7));
+}

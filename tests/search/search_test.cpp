@@ -1,0 +1,143 @@
+// Searches over real spaces with the closed-form model: what they return is legal, feasible, distinct,
+// repeatable and at least as cheap as what they started from.
+#include "waco/search/search.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <set>
+
+#include "model/patterns.hpp"
+#include "waco/model/closed_form.hpp"
+#include "waco/search/diversity.hpp"
+
+using namespace waco;
+using schedule::SuperSchedule;
+
+namespace {
+
+struct Bench {
+  Bench(matrix::SparseTensor input, schedule::Problem problem)
+      : tensor(std::move(input)),
+        limits{2, 20, INT64_MAX},
+        space(problem, tensor.dims, limits),
+        counts(tensor),
+        model(tensor, model::default_ceilings(2)) {}
+
+  search::Feasible feasible() {
+    return [this](const SuperSchedule& point) { return !schedule::exclusion_reason(point, counts, limits); };
+  }
+  std::vector<search::Scored> run(search::Search& search, uint64_t seed, int64_t budget = 1200) {
+    Random random(seed);
+    return search.run(space, model, feasible(), budget, random, 10);
+  }
+
+  matrix::SparseTensor tensor;
+  schedule::SpaceLimits limits;
+  schedule::ScheduleSpace space;
+  pattern::PatternCounts counts;
+  model::ClosedFormModel model;
+};
+
+const schedule::Problem kSpmv{schedule::Op::kSpmv, schedule::ValueType::kF32, 1};
+const schedule::Problem kSpmm{schedule::Op::kSpmm, schedule::ValueType::kF32, 64};
+
+/// Costs a hash of the text: a landscape without any order.
+class HashModel : public model::CostModel {
+ public:
+  std::vector<double> costs(std::span<const SuperSchedule> points) override {
+    std::vector<double> result;
+    for (const auto& point : points) {
+      evaluated++;
+      uint64_t hash = 1469598103934665603ull;
+      for (const char c : schedule::to_text(point))
+        hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
+      result.push_back(1 + static_cast<double>(hash % 1000));
+    }
+    return result;
+  }
+  int64_t evaluated = 0;
+};
+
+}  // namespace
+
+TEST_CASE("search: results are legal, feasible, distinct and in order of cost", "[search]") {
+  search::NeighbourSearch neighbours;
+  search::RandomSearch random;
+  for (const auto& problem : {kSpmv, kSpmm}) {
+    Bench bench(test::fem(400, 3), problem);
+    for (search::Search* search :
+         {static_cast<search::Search*>(&neighbours), static_cast<search::Search*>(&random)}) {
+      const auto results = bench.run(*search, 1);
+      REQUIRE(results.size() == 10);
+      std::set<std::string> texts;
+      for (size_t n = 0; n < results.size(); n++) {
+        CHECK_FALSE(schedule::illegal_reason(results[n].point));
+        CHECK_FALSE(schedule::exclusion_reason(results[n].point, bench.counts, bench.limits));
+        CHECK(texts.insert(schedule::to_text(results[n].point)).second);
+        CHECK(results[n].cost == bench.model.costs(std::vector{results[n].point})[0]);
+        if (n > 0) CHECK(results[n - 1].cost <= results[n].cost);
+      }
+    }
+  }
+}
+
+TEST_CASE("search: neighbours lead at least as far as the best starting point", "[search]") {
+  Bench bench(test::power_law(3000, 20000, 2), kSpmv);
+  const auto seeds = bench.space.enumerate_structured();
+  double best = INFINITY;
+  const auto costs = bench.model.costs(seeds);
+  for (size_t n = 0; n < seeds.size(); n++)
+    if (bench.feasible()(seeds[n])) best = std::min(best, costs[n]);
+  search::NeighbourSearch search;
+  CHECK(bench.run(search, 1, 2000).front().cost <= best);
+}
+
+TEST_CASE("search: the same seed gives the same results", "[search]") {
+  search::NeighbourSearch search;
+  Bench first(test::fem(300, 2), kSpmm), second(test::fem(300, 2), kSpmm);
+  const auto a = first.run(search, 7), b = second.run(search, 7);
+  REQUIRE(a.size() == b.size());
+  for (size_t n = 0; n < a.size(); n++) CHECK(a[n].point == b[n].point);
+}
+
+TEST_CASE("search: results cover several formats", "[search]") {
+  Bench bench(test::fem(400, 3), kSpmv);
+  search::NeighbourSearch search;
+  std::set<std::string> formats, families;
+  for (const auto& result : bench.run(search, 1)) {
+    formats.insert(search::kinship(result.point).format);
+    families.insert(search::kinship(result.point).family);
+  }
+  CHECK(formats.size() >= 4);
+  CHECK(families.size() >= 3);
+}
+
+TEST_CASE("search: what is not feasible is never returned", "[search]") {
+  Bench bench(test::fem(300, 3), kSpmv);
+  search::NeighbourSearch search;
+  Random random(1);
+  const auto only_csr = [](const SuperSchedule& point) { return point.format.levels.size() == 2; };
+  for (const auto& result : search.run(bench.space, bench.model, only_csr, 800, random, 10))
+    CHECK(result.point.format.levels.size() == 2);
+}
+
+TEST_CASE("search: the budget bounds the evaluations", "[search]") {
+  Bench bench(test::fem(300, 3), kSpmm);
+  search::NeighbourSearch neighbours;
+  search::RandomSearch random;
+  for (search::Search* search :
+       {static_cast<search::Search*>(&neighbours), static_cast<search::Search*>(&random)}) {
+    HashModel model;
+    Random numbers(3);
+    search->run(bench.space, model, {}, 500, numbers, 5);
+    CHECK(model.evaluated <= 500);
+    CHECK(model.evaluated > 400);
+  }
+}
+
+TEST_CASE("search: a one-element matrix still has a point", "[search]") {
+  Bench bench(test::from_entries(1, 1, {{0, 0}}), kSpmv);
+  search::NeighbourSearch search;
+  CHECK_FALSE(bench.run(search, 1, 300).empty());
+}
