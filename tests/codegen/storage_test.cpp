@@ -353,13 +353,13 @@ FormatSchedule format_of(const std::string& text, Op op = Op::kSpmv) {
 
 TEST_CASE("storage: random formats of random tensors equal the reference", "[codegen]") {
   Random random(20240611);
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 1200; ++round) {
     const auto dims = random_dims(random, 2 + static_cast<int>(random.below(2)));
     const int64_t nnz =
         random.chance(0.05) ? 0 : static_cast<int64_t>(random.below(random.chance(0.2) ? 400 : 60));
     const SparseTensor tensor = random_tensor(random, dims, nnz);
     const FormatSchedule format = random_format(random, dims);
-    const int threads = 1 + static_cast<int>(random.below(5));
+    const int threads = 1 + static_cast<int>(random.below(3));
     const ValueType type = random.chance(0.5) ? ValueType::kF32 : ValueType::kF64;
     INFO("round " << round << ": " << schedule::to_text(format, op_of(tensor)) << ", " << threads
                   << " threads, dims " << dims[0] << " " << dims[1] << " " << dims.back() << ", nonzeros "
@@ -371,7 +371,7 @@ TEST_CASE("storage: random formats of random tensors equal the reference", "[cod
 
 TEST_CASE("storage: input in any order packs to the same arrays", "[codegen]") {
   Random random(7);
-  for (int round = 0; round < 600; ++round) {
+  for (int round = 0; round < 300; ++round) {
     const auto dims = random_dims(random, 2 + static_cast<int>(random.below(2)));
     SparseTensor tensor = random_tensor(random, dims, 80);
     // Shuffle everything, or only inside the rows as in a CSR matrix with unsorted columns.
@@ -465,7 +465,7 @@ TEST_CASE("storage: sort keys longer than a word take several passes", "[codegen
 
 TEST_CASE("storage: values of the input survive a round trip and can be replaced", "[codegen]") {
   Random random(5);
-  for (int round = 0; round < 100; ++round) {
+  for (int round = 0; round < 40; ++round) {
     const auto dims = random_dims(random, 2);
     SparseTensor tensor = random_tensor(random, dims, 100);
     const FormatSchedule format = random_format(random, dims);
