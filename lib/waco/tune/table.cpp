@@ -64,11 +64,12 @@ std::string verdict(const TuneResult& result) {
   if (best.is_baseline)
     return fmt::format("best: fixed_csr, {} a call; no candidate is significantly faster\n",
                        time_text(best.time_ns.median));
-  const auto calls = result.break_even_calls();
+  std::string repaid;
+  if (const auto calls = result.break_even_calls())
+    repaid =
+        *calls == 0 ? ", packed no slower than CSR" : fmt::format(", packing repaid after {} calls", *calls);
   return fmt::format("best: {:.2f}x over fixed_csr, {} a call, verified{}\n      {}\n", best.speedup.median,
-                     time_text(best.time_ns.median),
-                     calls ? fmt::format(", packing repaid after {} calls", *calls) : "",
-                     schedule::to_text(best.point));
+                     time_text(best.time_ns.median), repaid, schedule::to_text(best.point));
 }
 
 }  // namespace

@@ -67,13 +67,11 @@ class Stopwatch {
 class Run {
  public:
   Run(const matrix::SparseTensor& tensor, const TuneOptions& options, const StopToken& stop)
-      : tensor_(tensor), options_(options), plan_(plan_of(options.effort)), stop_(stop), measuring_(stop) {
-    if (options.budget_s) plan_.budget_s = options.budget_s;
+      : tensor_(tensor), options_(options), plan_(plan_of(options.effort)), signals_(stop) {
     if (options.top) plan_.top = *options.top;
-    if (plan_.budget_s) {
-      stop_ = stop.with_budget(*plan_.budget_s);
-      measuring_ = stop.with_budget(*plan_.budget_s * (1 - kFinalShare));
-    }
+    if (options.budget_s) plan_.budget_s = options.budget_s;
+    whole_budget_ = plan_.budget_s ? stop.with_budget(*plan_.budget_s) : stop;
+    first_budget_ = plan_.budget_s ? stop.with_budget(*plan_.budget_s * (1 - kFinalShare)) : stop;
   }
 
   TuneResult take();
@@ -94,12 +92,14 @@ class Run {
   const matrix::SparseTensor& tensor_;
   const TuneOptions& options_;
   Plan plan_;
-  StopToken stop_;       ///< ends everything
-  StopToken measuring_;  ///< ends measuring candidates; leaves time for the final round
+  StopToken signals_;       ///< ends everything
+  StopToken whole_budget_;  ///< no final round after this
+  StopToken first_budget_;  ///< no more candidates after this
   TuneResult result_;
   std::optional<Ranking> ranking_;
   std::optional<measure::Session> session_;
   std::vector<Measurement> finals_;
+  bool final_skipped_ = false;
   int num_reported_ = 0;
 };
 
@@ -126,10 +126,12 @@ model::Ceilings Run::ceilings() {
 
 void Run::rank() {
   model::Ceilings machine = ceilings();
-  const Stopwatch watch(result_.seconds.rank);
-  ranking_.emplace(tensor_, options_, result_.threads, std::move(machine));
-  result_.candidates =
-      options_.points.empty() ? ranking_->search(plan_.top) : ranking_->judge(options_.points);
+  {
+    const Stopwatch watch(result_.seconds.rank);
+    ranking_.emplace(tensor_, options_, result_.threads, std::move(machine));
+    result_.candidates =
+        options_.points.empty() ? ranking_->search(plan_.top) : ranking_->judge(options_.points);
+  }
   result_.num_ranked = ranking_->num_ranked();
   spdlog::info("ranked {} points in {:.2f} s, {} to measure", result_.num_ranked, result_.seconds.rank,
                result_.candidates.size());
@@ -143,7 +145,7 @@ void Run::open_session() {
   options.quick.budget_s = plan_.sample_s;
   options.final.budget_s = plan_.final_s;
   if (options_.effort == Effort::kNone) options.quick.min_rounds = options.final.min_rounds = 3;
-  options.stop = stop_;
+  options.stop = signals_;  // work that has begun may outlast the budget
   options.on_result = [this](const Measurement& m) {
     const std::string speed =
         m.ok() ? fmt::format("{:.2f}x", m.speedup.median) : std::string(measure::name(m.status));
@@ -174,8 +176,8 @@ void Run::measure_all() {
     if (!candidate.measured) waiting.push_back(&candidate);
   // One batch compiles best; with a budget smaller ones, so that it can end between them.
   const size_t size =
-      measuring_.seconds_left() ? static_cast<size_t>(std::max(2, result_.threads)) : waiting.size();
-  for (size_t begin = 0; begin < waiting.size() && !measuring_.stop_requested(); begin += size)
+      first_budget_.seconds_left() ? static_cast<size_t>(std::max(2, result_.threads)) : waiting.size();
+  for (size_t begin = 0; begin < waiting.size() && !first_budget_.stop_requested(); begin += size)
     measure({waiting.begin() + static_cast<ptrdiff_t>(begin),
              waiting.begin() + static_cast<ptrdiff_t>(std::min(begin + size, waiting.size()))});
 }
@@ -187,7 +189,7 @@ void Run::refine() {
     return result_.candidates.empty() ? 0.0 : result_.candidates[0].measurement.speedup.median;
   };
   double speedup = best_speedup();
-  for (int round = 0; round < plan_.refinements && !measuring_.stop_requested(); ++round) {
+  for (int round = 0; round < plan_.refinements && !first_budget_.stop_requested(); ++round) {
     const std::vector<SuperSchedule> best = pick_finalists(result_.candidates, kRefinedPoints);
     std::vector<Candidate> next = ranking_->neighbours(best, kRefinementSize);
     if (next.empty()) return;
@@ -207,6 +209,8 @@ void Run::refine() {
 void Run::hold_final() {
   const std::vector<SuperSchedule> finalists = pick_finalists(result_.candidates, plan_.finalists);
   if (finalists.empty()) return;
+  final_skipped_ = whole_budget_.stop_requested();
+  if (final_skipped_) return;
   finals_ = session_->compete(finalists);
   // The final's times are the better ones: longer, and all in common rounds.
   for (const Measurement& final : finals_)
@@ -217,7 +221,7 @@ void Run::hold_final() {
 /// Without timing: the cheapest point whose result is right.
 void Run::verify_first() {
   for (Candidate& candidate : result_.candidates) {
-    if (candidate.measured || stop_.stop_requested()) continue;
+    if (candidate.measured || signals_.stop_requested()) continue;
     measure({&candidate});
     Measurement& m = candidate.measurement;
     if (!candidate.measured || !m.ok()) continue;
@@ -234,9 +238,11 @@ void Run::verify_first() {
 void Run::note_stop() {
   const bool all_measured = std::all_of(result_.candidates.begin(), result_.candidates.end(),
                                         [](const Candidate& candidate) { return candidate.measured; });
-  if (options_.effort == Effort::kNone ? result_.best.has_value() : all_measured && !stop_.stop_requested())
-    return;
-  const std::string_view reason = stop_.stop_requested() ? stop_.reason() : measuring_.reason();
+  const bool done =
+      options_.effort == Effort::kNone ? result_.best.has_value() : all_measured && !final_skipped_;
+  if (done && !signals_.stop_requested()) return;
+  const std::string_view reason =
+      whole_budget_.stop_requested() ? whole_budget_.reason() : first_budget_.reason();
   if (reason.empty()) return;
   result_.complete = false;
   result_.stopped_by = reason;
@@ -274,7 +280,7 @@ TuneResult Run::take() {
       }
     } catch (const EnvironmentError&) {
       // A stop before fixed_csr was measured: there is nothing to report but the ranking.
-      if (!stop_.stop_requested()) throw;
+      if (!signals_.stop_requested()) throw;
     }
   }
   sort_candidates(result_.candidates);

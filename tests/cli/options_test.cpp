@@ -1,0 +1,92 @@
+// What the programs refuse, with which exit code, and where they say it.
+#include <catch2/catch.hpp>
+
+#include "program.hpp"
+
+using namespace waco;
+using namespace waco::cli;
+
+namespace {
+
+constexpr const char* kCsr = "spmv f32 | A: i:U k:C | loop: i k | par: serial";
+
+/// One error line on stderr that holds `text`, nothing on stdout.
+void check_refused(const Program& program, int code, const std::string& text) {
+  const RunResult result = program.run();
+  INFO(fmt::format("{}", fmt::join(program.arguments(), " ")) << "\n" << result.err);
+  CHECK(result.end.code == code);
+  CHECK(result.out.empty());
+  CHECK(result.err.find("error: ") != std::string::npos);
+  CHECK(result.err.find(text) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("cli: --help shows examples and --version the commit, on stdout", "[cli]") {
+  for (const char* name : {"waco-tune", "waco-codegen"}) {
+    const RunResult help = Program(name).with("--help").run();
+    CHECK(help.ok());
+    CHECK(help.out.find("Examples:") != std::string::npos);
+    const RunResult version = Program(name).with("--version").run();
+    CHECK(version.ok());
+    CHECK(version.out.find(std::string(name) + " ") == 0);
+    CHECK(version.out.find("commit ") != std::string::npos);
+  }
+}
+
+TEST_CASE("cli: wrong options end with code 2 and say what is wrong", "[cli]") {
+  Workspace work;
+  const std::string matrix = work.matrix(10, 10, 0.3);
+  check_refused(tune(), 2, "MATRIX");
+  check_refused(tune().with(matrix), 2, "--op is required");
+  check_refused(tune().with(matrix, "--op", "spgemm"), 2, "spgemm");
+  check_refused(tune().with(matrix, "--op", "spmv", "--rhs", "4"), 2, "dense index");
+  check_refused(tune().with(matrix, "--op", "spmm", "--rhs", "0"), 2, "--rhs");
+  check_refused(tune().with(matrix, "--op", "spmm", "--schedule", kCsr), 2, "contradicts");
+  check_refused(tune().with(matrix, "--type", "f64", "--schedule", kCsr), 2, "another op, type or size");
+  check_refused(tune().with(matrix, "--schedule", "spmv f32 | A: i:X k:C | loop: i k | par: serial"), 2,
+                "i:X");
+  check_refused(tune().with(matrix, "--op", "spmv", "--json", "--jsonl"), 2, "--json");
+  check_refused(tune().with(matrix, matrix, "--op", "spmv", "--json"), 2, "--jsonl");
+  check_refused(tune().with(matrix, "--op", "mttkrp"), 2, "3-D tensor");
+  check_refused(tune().with(work.tensor(), "--op", "spmv"), 2, "matrix");
+  check_refused(codegen(), 2, "--schedule");
+  check_refused(codegen().with("--schedule", kCsr, "--op", "spmm"), 2, "contradicts");
+  check_refused(codegen().with("--schedule", kCsr, matrix, matrix), 2, "at most one file");
+}
+
+TEST_CASE("cli: unreadable inputs end with code 3 and name the file", "[cli]") {
+  Workspace work;
+  const std::string missing = work.path("missing.mtx");
+  const std::string garbage = work.write("garbage.mtx", "hello\nworld\n");
+  const std::string truncated =
+      work.write("truncated.mtx", "%%MatrixMarket matrix coordinate real general\n4 4 3\n1 1 1.0\n");
+  for (const std::string& file : {missing, garbage, truncated, work.path("")}) {
+    check_refused(tune().with(file, "--op", "spmv"), 3, file);
+    check_refused(codegen().with("--schedule", kCsr, file), 3, file);
+  }
+}
+
+TEST_CASE("cli: a plan that is none, damaged or newer ends with code 3", "[cli]") {
+  Workspace work;
+  check_refused(codegen().with(work.path("missing.json")), 3, "missing.json");
+  check_refused(codegen().with(work.write("text.json", "not json")), 3, "text.json");
+  check_refused(codegen().with(work.write("kind.json", R"({"format": "waco-model", "version": 1})")), 3,
+                "waco-model");
+  check_refused(
+      codegen().with(work.write("newer.json", R"({"format": "waco-plan", "version": 99, "parts": []})")), 3,
+      "99");
+  check_refused(
+      codegen().with(work.write("empty.json", R"({"format": "waco-plan", "version": 1, "parts": []})")), 3,
+      "no parts");
+  check_refused(codegen().with(work.write(
+                    "bad.json", R"({"format": "waco-plan", "version": 1, "parts": [{"plan": "spmv"}]})")),
+                3, "can't be read");
+}
+
+TEST_CASE("cli: an unusable compiler ends with code 5", "[cli]") {
+  Workspace work;
+  const std::string matrix = work.matrix(10, 10, 0.3);
+  check_refused(tune().with(matrix, "--op", "spmv", "--compiler", "/nonexistent/c++"), 5, "/nonexistent/c++");
+  check_refused(tune().with(matrix, "--op", "spmv").environment("CXX", "/bin/false"), 5, "/bin/false");
+}

@@ -1,0 +1,102 @@
+// Drives the real programs: arguments in, exit code and streams out.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "waco/base/files.hpp"
+#include "waco/base/process.hpp"
+#include "waco/base/random.hpp"
+
+namespace waco::cli {
+
+/// A run of one program, built argument by argument.
+class Program {
+ public:
+  explicit Program(const std::string& name) : arguments_{std::string(WACO_BIN_DIR) + "/" + name} {}
+
+  template <class... Texts>
+  Program& with(const Texts&... texts) {
+    (arguments_.push_back(std::string(texts)), ...);
+    return *this;
+  }
+  Program& environment(const std::string& name, const std::string& value) {
+    environment_[name] = value;
+    return *this;
+  }
+  std::vector<std::string> arguments() const { return arguments_; }
+  /// Kernels and ceilings are kept between tests of one build.
+  std::map<std::string, std::string> environment() const {
+    std::map<std::string, std::string> all{{"XDG_CACHE_HOME", std::string(WACO_BIN_DIR) + "/../test-cache"}};
+    for (const auto& [name, value] : environment_) all[name] = value;
+    return all;
+  }
+  RunResult run(double timeout_s = 300) const {
+    RunOptions options;
+    options.timeout_s = timeout_s;
+    options.environment = environment();
+    return run_process(arguments_, options);
+  }
+
+ private:
+  std::vector<std::string> arguments_;
+  std::map<std::string, std::string> environment_;
+};
+
+inline Program tune() {
+  return Program("waco-tune").with("--threads", "2");
+}
+inline Program codegen() {
+  return Program("waco-codegen");
+}
+
+/// A folder with inputs and room for outputs.
+class Workspace {
+ public:
+  Workspace() { std::filesystem::create_directories(std::string(WACO_BIN_DIR) + "/../test-cache"); }
+  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
+  std::string write(const std::string& name, const std::string& content) const {
+    std::ofstream(path(name)) << content;
+    return path(name);
+  }
+  std::string matrix(int rows = 200, int cols = 160, double density = 0.03) const {
+    Random random(11);
+    std::string entries;
+    int count = 0;
+    for (int r = 1; r <= rows; ++r)
+      for (int c = 1; c <= cols; ++c)
+        if (random.chance(density))
+          entries += fmt::format("{} {} {:.6f}\n", r, c, random.uniform() - 0.5), ++count;
+    return write("matrix.mtx", fmt::format("%%MatrixMarket matrix coordinate real general\n{} {} {}\n{}",
+                                           rows, cols, count, entries));
+  }
+  std::string tensor() const {
+    Random random(12);
+    std::string entries;
+    for (int i = 1; i <= 40; ++i)
+      for (int k = 1; k <= 30; ++k)
+        for (int l = 1; l <= 20; ++l)
+          if (random.chance(0.02)) entries += fmt::format("{} {} {} {:.6f}\n", i, k, l, random.uniform());
+    return write("tensor.tns", entries);
+  }
+  std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+      names.push_back(entry.path().filename().string());
+    return names;
+  }
+
+ private:
+  TemporaryFolder folder_{"waco-cli-"};
+};
+
+inline nlohmann::json parse_file(const std::string& path) {
+  return nlohmann::json::parse(read_file(path));
+}
+
+}  // namespace waco::cli

@@ -1,0 +1,164 @@
+// The main job through the real program: documents, plans and kernels.
+#include <catch2/catch.hpp>
+
+#include "program.hpp"
+#include "waco/schedule/super_schedule.hpp"
+
+using namespace waco;
+using namespace waco::cli;
+using nlohmann::json;
+
+namespace {
+
+void check_document(const json& document, const std::string& op) {
+  CHECK(document.at("format") == "waco-plan");
+  CHECK(document.at("version") == 1);
+  CHECK(document.at("created_by").at("program") == "waco-tune");
+  CHECK(!document.at("machine").at("cpu_model").get<std::string>().empty());
+  CHECK(document.at("complete") == true);
+  CHECK(document.at("op") == op);
+  CHECK(document.at("matrix").at("hash").get<std::string>().size() == 16);
+  CHECK(document.at("parts").size() == 1);
+  const json& best = document.at("best");
+  CHECK(best.at("verified") == true);
+  CHECK(document.at("parts")[0].at("plan") == best.at("plan"));
+  CHECK_NOTHROW(schedule::parse(best.at("plan").get<std::string>()));
+  for (const char* stage : {"read", "machine", "rank", "measure", "total"})
+    CHECK(document.at("stages_s").at(stage).get<double>() >= 0);
+  CHECK(document.contains("break_even_calls"));
+}
+
+/// Compiles an emitted file alone and lets it judge itself on `input`.
+void check_kernel(const Workspace& work, const std::string& kernel, const std::string& input) {
+  const std::string program = work.path("self_test");
+  const RunResult compiled = run_process({"g++", "-std=c++17", "-O1", "-march=native", "-fopenmp",
+                                          "-Wno-psabi", "-DWACO_SELF_TEST", kernel, "-o", program});
+  INFO(compiled.err);
+  REQUIRE(compiled.ok());
+  const RunResult run = run_process({program, input});
+  INFO(run.out << run.err);
+  CHECK(run.ok());
+  CHECK(run.out.find("passed") != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("cli: every op is tuned, documented and emitted as a kernel that passes its self-test", "[cli]") {
+  Workspace work;
+  const std::string matrix = work.matrix(), tensor = work.tensor();
+  for (const std::string op : {"spmv", "spmm", "sddmm", "mttkrp"}) {
+    const std::string& input = op == "mttkrp" ? tensor : matrix;
+    const std::string type = op == "spmm" ? "f64" : "f32";
+    Program program = tune().with(input, "--op", op, "--type", type, "--effort", "quick", "--json");
+    if (op == "spmm" || op == "sddmm") program.with("--rhs", "20");
+    const RunResult result =
+        program.with("-o", work.path("plan.json"), "--emit", work.path("kernel.cpp")).run();
+    INFO(op << "\n" << result.err);
+    REQUIRE(result.end.code == 0);
+    const json document = json::parse(result.out);
+    check_document(document, op);
+    CHECK(document == parse_file(work.path("plan.json")));
+    CHECK(document.at("type") == type);
+    CHECK(document.at("baseline").at("status") == "ok");
+    CHECK(document.at("best").at("speedup").get<double>() >= 1);
+    REQUIRE(document.at("candidates").size() == 4);
+    for (const json& candidate : document.at("candidates")) {
+      INFO(candidate.dump());
+      CHECK(candidate.at("status") == "ok");
+    }
+    check_kernel(work, work.path("kernel.cpp"), input);
+  }
+}
+
+TEST_CASE("cli: effort none ranks and checks but times nothing", "[cli]") {
+  Workspace work;
+  const RunResult result = tune().with(work.matrix(), "--op", "spmv", "--effort", "none", "--json").run();
+  INFO(result.err);
+  REQUIRE(result.ok());
+  const json document = json::parse(result.out);
+  check_document(document, "spmv");
+  CHECK(document.at("baseline").is_null());
+  CHECK(document.at("best").at("median_ns").is_null());
+  CHECK(document.at("candidates").size() == 10);
+}
+
+TEST_CASE("cli: a given schedule is measured, and only that", "[cli]") {
+  Workspace work;
+  const std::string text = "spmv f64 | A: i1:U k:C i0:U [i/2] | loop: i1 k i0 | par: i1 static x2";
+  const RunResult result =
+      tune().with(work.matrix(), "--schedule", text, "--effort", "quick", "--json").run();
+  INFO(result.err);
+  REQUIRE(result.ok());
+  const json document = json::parse(result.out);
+  REQUIRE(document.at("candidates").size() == 1);
+  CHECK(document.at("candidates")[0].at("plan") == text);
+  CHECK(document.at("candidates")[0].at("status") == "ok");
+}
+
+TEST_CASE("cli: a given schedule with too much fill fails with its reason", "[cli]") {
+  Workspace work;
+  const std::string text =
+      "spmv f32 | A: i1:U k1:C i0:U k0:U [i/16 k/16] | loop: i1 k1 i0 k0 | par: i1 static x2";
+  const RunResult result =
+      tune().with(work.matrix(), "--schedule", text, "--max-fill", "2", "--effort", "quick", "--json").run();
+  INFO(result.err);
+  CHECK(result.end.code == 1);
+  const json candidate = json::parse(result.out).at("candidates").at(0);
+  CHECK(candidate.at("status") == "constraint");
+  CHECK(candidate.at("message").get<std::string>().find("fill") != std::string::npos);
+}
+
+TEST_CASE("cli: several matrices give a line each, and code 6 when one fails", "[cli]") {
+  Workspace work;
+  const RunResult result =
+      tune()
+          .with(work.matrix(), work.path("missing.mtx"), "--op", "spmv", "--effort", "none", "--jsonl")
+          .run();
+  INFO(result.err);
+  CHECK(result.end.code == 6);
+  CHECK(std::count(result.out.begin(), result.out.end(), '\n') == 1);
+  check_document(json::parse(result.out), "spmv");
+  CHECK(result.err.find("missing.mtx") != std::string::npos);
+}
+
+TEST_CASE("cli: matrices without nonzeros, with one row and with one column are tuned", "[cli]") {
+  Workspace work;
+  const std::string header = "%%MatrixMarket matrix coordinate real general\n";
+  for (const char* body : {"5 7 0\n", "1 9 2\n1 3 1.5\n1 9 2\n", "9 1 2\n3 1 1.5\n9 1 2\n"})
+    for (const char* op : {"spmv", "spmm", "sddmm"}) {
+      Program program =
+          tune().with(work.write("small.mtx", header + body), "--op", op, "--effort", "none", "--json");
+      const RunResult result = program.run();
+      INFO(op << " " << body << result.err);
+      REQUIRE(result.end.code == 0);
+      CHECK(json::parse(result.out).at("best").at("verified") == true);
+    }
+}
+
+TEST_CASE("cli: a plan becomes a kernel again, checked on its matrix", "[cli]") {
+  Workspace work;
+  const std::string matrix = work.matrix();
+  REQUIRE(tune()
+              .with(matrix, "--op", "spmm", "--rhs", "16", "--effort", "none", "-o", work.path("plan.json"))
+              .run()
+              .ok());
+  const RunResult result =
+      codegen().with(work.path("plan.json"), matrix, "-o", work.path("kernel.cpp")).run();
+  INFO(result.err);
+  REQUIRE(result.ok());
+  CHECK(result.out.empty());
+  CHECK(result.err.find("verified") != std::string::npos);
+  check_kernel(work, work.path("kernel.cpp"), matrix);
+}
+
+TEST_CASE("cli: waco-codegen writes a kernel for any matrix to stdout", "[cli]") {
+  Workspace work;
+  const RunResult result =
+      codegen()
+          .with("--schedule", "sddmm f32 K=8 | A: i:C j:S | loop: i j k | par: i balanced x2", "--op",
+                "sddmm")
+          .run();
+  INFO(result.err);
+  REQUIRE(result.ok());
+  check_kernel(work, work.write("kernel.cpp", result.out), work.matrix());
+}

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Installs a build, moves the prefix elsewhere, builds a consumer against it and runs consumer and programs.
+# run.sh BUILD_FOLDER
+set -euo pipefail
+source_dir=$(cd "$(dirname "$0")" && pwd)
+build=$1
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cmake --install "$build" --prefix "$work/first" >"$work/install.log"
+mv "$work/first" "$work/moved"
+
+if grep -rIl -e "$work/first" -e "$build" "$work/moved/lib"*/cmake >&2; then
+  echo "the package files above hold absolute paths" >&2
+  exit 1
+fi
+cmake -S "$source_dir/consumer" -B "$work/consumer" -DCMAKE_PREFIX_PATH="$work/moved" -DCMAKE_BUILD_TYPE=Debug \
+  ${CXXFLAGS_FOR_CONSUMER:+-DCMAKE_CXX_FLAGS="$CXXFLAGS_FOR_CONSUMER"} >"$work/configure.log"
+cmake --build "$work/consumer" >"$work/build.log" || { cat "$work/build.log" >&2; exit 1; }
+"$work/consumer/consumer"
+"$work/moved/bin/waco-tune" --version
+"$work/moved/bin/waco-codegen" --schedule "spmv f32 | A: i:U k:C | loop: i k | par: serial" -o "$work/kernel.cpp" --quiet
+test -s "$work/kernel.cpp"
+test -x "$work/moved/libexec/waco/waco-worker"
