@@ -22,7 +22,6 @@ class Group {
   Group() {
     options_.worker = std::string(WACO_BIN_DIR) + "/waco-worker";
     options_.final.budget_s = 0.01;
-    options_.censor_ratio = 0;
     options_.candidate_limit_s = 1;
     runner_ = std::make_unique<CandidateRunner>(tensor_, kSpmv, 2, options_);
     Candidate baseline = candidate("");
@@ -45,11 +44,11 @@ class Group {
     for (const std::string& before : kernels) candidates.push_back(candidate(before));
     std::vector<Candidate*> group;
     for (Candidate& each : candidates) group.push_back(&each);
-    runner_->run(group, options_.final);
+    runner_->run(group, options_.final, 0);
     return candidates;
   }
 
-  void run_one(Candidate& candidate) { runner_->run({&candidate}, options_.final); }
+  void run_one(Candidate& candidate) { runner_->run({&candidate}, options_.final, 0); }
 
  private:
   matrix::SparseTensor tensor_ = testing::random_tensor({100, 80}, 700);

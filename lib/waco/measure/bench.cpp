@@ -22,6 +22,10 @@ constexpr int64_t kGuardBytes = 1024;
 constexpr unsigned char kGuard = 0xa5;
 /// A first run this many times over the limit needs no second one to be called slow.
 constexpr double kFarOff = 8;
+/// Below this time a slow run may be the scheduler's doing: a thread that waits for its slice costs
+/// milliseconds.
+constexpr double kSchedulerNoise_ns = 50e6;
+constexpr int kMaxRuns = 8;
 
 double ns_since(Clock::time_point start) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
@@ -121,7 +125,7 @@ void Bench::run_and_compare(Entrant& entrant, double censor_ns, Preparation& pre
   poison_output();
   if (!run_once(entrant, preparation, first_ns)) return;
   double fastest_ns = first_ns;
-  if (censor_ns <= 0 || first_ns <= kFarOff * censor_ns) {
+  if (censor_ns <= 0 || first_ns <= std::max(kFarOff * censor_ns, kSchedulerNoise_ns)) {
     // Over its own result, not over poison: a kernel that accumulates instead of overwriting fails here.
     double second_ns = 0;
     if (!run_once(entrant, preparation, second_ns)) {
@@ -129,6 +133,13 @@ void Bench::run_and_compare(Entrant& entrant, double censor_ns, Preparation& pre
       return;
     }
     fastest_ns = std::min(first_ns, second_ns);
+  }
+  for (int runs = 2;
+       censor_ns > 0 && runs < kMaxRuns && fastest_ns > censor_ns && fastest_ns < kSchedulerNoise_ns;
+       ++runs) {
+    const Clock::time_point start = Clock::now();
+    run(entrant);
+    fastest_ns = std::min(fastest_ns, ns_since(start));
   }
   preparation.first_run_ns = fastest_ns;
   preparation.censored = censor_ns > 0 && fastest_ns > censor_ns;

@@ -44,8 +44,9 @@ class Bench {
   Bench(matrix::SparseTensor tensor, const schedule::Problem& problem, uint64_t seed, int threads);
 
   /// Packs, loads, runs twice and compares both results; `entrant` is ready when the status is ok. A
-  /// contestant whose runs take longer than `censor_ns` (0: no limit) is marked censored, and is run only
-  /// once when that is far off.
+  /// contestant whose fastest run takes longer than `censor_ns` (0: no limit) is marked censored. It is run
+  /// only once when that is far off, and a few times more when it is so short that the scheduler may be to
+  /// blame.
   Preparation prepare(const Contestant& contestant, double censor_ns, Entrant& entrant);
 
   /// One call of the kernel; its status code.

@@ -131,24 +131,25 @@ bool CandidateRunner::start() {
   return true;
 }
 
-void CandidateRunner::run(std::vector<Candidate*> group, const TimingOptions& timing) {
+void CandidateRunner::run(std::vector<Candidate*> group, const TimingOptions& timing, double censor_ratio) {
   const auto is_open = [](const Candidate* candidate) {
     return !candidate->done && candidate->needed_pos_bytes == 0;
   };
   while (!options_.stop()) {
     std::erase_if(group, [&](const Candidate* candidate) { return !is_open(candidate); });
     if (group.empty() || !start()) return;
-    if (run_once(group, timing)) continue;
+    if (run_once(group, timing, censor_ratio)) continue;
     // Died while several were timed together: nobody knows whose fault it was. Each on its own from here on.
     if (group.size() > 1 && std::all_of(group.begin(), group.end(), is_open)) {
-      for (Candidate* candidate : group) run({candidate}, timing);
+      for (Candidate* candidate : group) run({candidate}, timing, censor_ratio);
       return;
     }
   }
 }
 
 /// One conversation about a group. False when the worker was lost; the culprit, if it is known, is then done.
-bool CandidateRunner::run_once(const std::vector<Candidate*>& group, const TimingOptions& timing) {
+bool CandidateRunner::run_once(const std::vector<Candidate*>& group, const TimingOptions& timing,
+                               double censor_ratio) {
   const double each_s = options_.candidate_limit_s + 10 * baseline_preparation_s_;
   const auto count = static_cast<double>(group.size());
   const double timing_s = each_s + (count + 1) * (8 * timing.budget_s + 100 * baseline_ns_ * 1e-9);
@@ -156,7 +157,7 @@ bool CandidateRunner::run_once(const std::vector<Candidate*>& group, const Timin
   request["contestants"] = json::array();
   for (const Candidate* candidate : group) request["contestants"].push_back(candidate->contestant);
   request["timing"] = timing;
-  request["censor_ratio"] = options_.censor_ratio;
+  request["censor_ratio"] = censor_ratio;
   worker_->send(request);
 
   Candidate* current = group.size() == 1 ? group[0] : nullptr;

@@ -30,13 +30,14 @@ class CandidateRunner {
   /// false when a stop was requested.
   void set_baseline(Candidate& baseline);
 
-  /// Runs the candidates of one group, timed together. On return each is done, needs another pos width, or
-  /// was overtaken by a stop request.
-  void run(std::vector<Candidate*> group, const TimingOptions& timing);
+  /// Runs the candidates of one group, timed together; those slower than `censor_ratio` times the baseline
+  /// (0: none) are not timed. On return each is done, needs another pos width, or was overtaken by a stop
+  /// request.
+  void run(std::vector<Candidate*> group, const TimingOptions& timing, double censor_ratio);
 
  private:
   bool start();
-  bool run_once(const std::vector<Candidate*>& group, const TimingOptions& timing);
+  bool run_once(const std::vector<Candidate*>& group, const TimingOptions& timing, double censor_ratio);
   void lose(Candidate& candidate, WorkerProcess::Reply reply, double limit_s);
   bool take_times(const std::vector<Candidate*>& group, const nlohmann::json& message);
   nlohmann::json open_command() const;

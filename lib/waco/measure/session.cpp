@@ -127,10 +127,11 @@ class Session::State {
       if (!candidate.done && !candidate.contestant.library.empty()) group.push_back(&candidate);
     }
     if (together) {
-      runner_.run(group, options_.final);
+      // None is censored: their times were seen to be worth it before.
+      runner_.run(group, options_.final, 0);
     } else {
       for (Candidate* candidate : group) {
-        runner_.run({candidate}, options_.quick);
+        runner_.run({candidate}, options_.quick, options_.censor_ratio);
         report(*candidate);
       }
     }
