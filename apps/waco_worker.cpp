@@ -5,6 +5,13 @@
 
 #include "waco/measure/worker.hpp"
 
+#if defined(__SANITIZE_ADDRESS__)
+/// A candidate's fault shall end the worker with its signal, as it does without the sanitizer.
+extern "C" const char* __asan_default_options() {
+  return "handle_segv=0:handle_sigbus=0:handle_abort=0:handle_sigfpe=0:handle_sigill=0";
+}
+#endif
+
 int main() {
   try {
     const int status = waco::measure::run_worker();
