@@ -61,7 +61,7 @@ double stiffness(int64_t dx, int64_t dy, int64_t dz, int64_t row, int64_t col, u
     std::swap(row, col);
   }
   Random random(seed * 0x10001 + static_cast<uint64_t>((offset * 64 + row) * 64 + col));
-  const double value = static_cast<double>(random.below(4000)) / 1000 - 2;
+  const double value = (static_cast<double>(random.below(4000)) - 2000) / 1000;
   return value == 0 ? 1 : value;
 }
 
