@@ -1,25 +1,22 @@
 // Reads the coordinate list of a text in parallel into a tensor.
 #include "waco/matrix/entries.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
+#include <array>
+#include <exception>
 #include <limits>
 #include <vector>
 
 #include "waco/base/error.hpp"
+#include "waco/matrix/large_array.hpp"
 
 namespace waco::matrix {
 namespace {
 
-/// Large arrays that are written once from front to back gain from large pages.
 template <typename T>
 void reserve_large(std::vector<T>& array, int64_t capacity) {
-  constexpr uintptr_t kHugePage = uintptr_t{1} << 21;
   array.reserve(static_cast<size_t>(capacity));
-  const auto begin = (reinterpret_cast<uintptr_t>(array.data()) + kHugePage - 1) / kHugePage * kHugePage;
-  const auto end = reinterpret_cast<uintptr_t>(array.data() + array.capacity()) / kHugePage * kHugePage;
-  if (end > begin) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  prefer_large_pages(array.data(), array.capacity() * sizeof(T));
 }
 
 void reserve(SparseTensor& tensor, const EntryFormat& format, int64_t max_entries,
@@ -43,12 +40,62 @@ std::vector<std::string_view> cut(std::string_view block, size_t chunk_bytes) {
   return pieces;
 }
 
-void append(const EntryChunk& chunk, SparseTensor& tensor) {
-  for (int mode = 0; mode < tensor.order(); ++mode) {
-    auto& column = tensor.coords[static_cast<size_t>(mode)];
-    column.insert(column.end(), chunk.coords(mode), chunk.coords(mode) + chunk.size());
+/// The pieces of one block, parsed; their memory is kept for later blocks.
+struct Batch {
+  std::vector<EntryChunk> chunks;
+  size_t num_used = 0;
+};
+
+/// Moves what was parsed to the tensor.
+void append(Batch& batch, SparseTensor& tensor) {
+  for (size_t i = 0; i < batch.num_used; ++i) {
+    const EntryChunk& chunk = batch.chunks[i];
+    for (int mode = 0; mode < tensor.order(); ++mode) {
+      auto& column = tensor.coords[static_cast<size_t>(mode)];
+      column.insert(column.end(), chunk.coords(mode), chunk.coords(mode) + chunk.size());
+    }
+    tensor.values.insert(tensor.values.end(), chunk.values(), chunk.values() + chunk.size());
   }
-  tensor.values.insert(tensor.values.end(), chunk.values(), chunk.values() + chunk.size());
+  batch.num_used = 0;
+}
+
+/// Parses `pieces` into `batch` while one thread appends the batch `before` it to the tensor.
+void parse_and_append(const std::vector<std::string_view>& pieces, const EntryFormat& format,
+                      int64_t max_entries, int threads, Batch& batch, Batch& before, SparseTensor& tensor) {
+  const auto num_pieces = static_cast<int64_t>(pieces.size());
+  if (batch.chunks.size() < pieces.size()) batch.chunks.resize(pieces.size());
+  batch.num_used = pieces.size();
+  std::exception_ptr failure;  // only memory can run out here
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (num_pieces > 1)
+  for (int64_t i = -1; i < num_pieces; ++i) {
+    try {
+      if (i < 0) {
+        append(before, tensor);
+      } else {
+        batch.chunks[static_cast<size_t>(i)].parse(pieces[static_cast<size_t>(i)], format, max_entries);
+      }
+    } catch (...) {
+#pragma omp critical(waco_parse_failure)
+      failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+/// Adds a parsed batch to the counts. Throws InputError for the first fault, or the first entry too many.
+void count(const TextReader& text, const std::vector<std::string_view>& pieces, const EntryFormat& format,
+           int64_t max_entries, Batch& batch, EntryCounts& counts) {
+  for (size_t i = 0; i < batch.num_used; ++i) {
+    EntryChunk& chunk = batch.chunks[i];
+    const int64_t left = max_entries - counts.num_entries;
+    if (chunk.num_entries() > left) chunk.parse(pieces[i], format, left);  // to find its line
+    counts.last_line += chunk.num_lines();
+    if (!chunk.fault().empty()) throw InputError(text.name(), counts.last_line, chunk.fault());
+    counts.num_entries += chunk.num_entries();
+    counts.num_not_finite += chunk.num_not_finite();
+    counts.has_lower |= chunk.has_lower();
+    counts.has_upper |= chunk.has_upper();
+  }
 }
 
 }  // namespace
@@ -60,29 +107,17 @@ EntryCounts read_entries(TextReader& text, const EntryFormat& format, int64_t ma
   }
   EntryCounts counts;
   counts.last_line = text.line_number();
-  std::vector<EntryChunk> chunks;
+  std::array<Batch, 2> batches;
+  size_t turn = 0;
   for (std::string_view block = text.next_block(); !block.empty(); block = text.next_block()) {
     const std::vector<std::string_view> pieces = cut(block, options.chunk_bytes);
-    const auto num_pieces = static_cast<int64_t>(pieces.size());
-    if (chunks.size() < pieces.size()) chunks.resize(pieces.size());
-    const int64_t room = max_entries - counts.num_entries;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(options.threads) if (num_pieces > 1)
-    for (int64_t i = 0; i < num_pieces; ++i) {
-      chunks[static_cast<size_t>(i)].parse(pieces[static_cast<size_t>(i)], format, room);
-    }
-    for (size_t i = 0; i < pieces.size(); ++i) {
-      EntryChunk& chunk = chunks[i];
-      const int64_t left = max_entries - counts.num_entries;
-      if (chunk.num_entries() > left) chunk.parse(pieces[i], format, left);  // to find the first one too many
-      counts.last_line += chunk.num_lines();
-      if (!chunk.fault().empty()) throw InputError(text.name(), counts.last_line, chunk.fault());
-      append(chunk, tensor);
-      counts.num_entries += chunk.num_entries();
-      counts.num_not_finite += chunk.num_not_finite();
-      counts.has_lower |= chunk.has_lower();
-      counts.has_upper |= chunk.has_upper();
-    }
+    Batch& batch = batches[turn];
+    turn = 1 - turn;
+    parse_and_append(pieces, format, max_entries - counts.num_entries, options.threads, batch, batches[turn],
+                     tensor);
+    count(text, pieces, format, max_entries, batch, counts);
   }
+  append(batches[1 - turn], tensor);
   return counts;
 }
 

@@ -94,7 +94,7 @@ ReadResult read_source(ByteSource& source, const std::string& name, int64_t num_
   int64_t likely_text_bytes = num_bytes;
   const auto read_plain = [&](ByteSource& plain) {
     ReplaySource checked(checked_head(read_up_to(plain, kHeadBytes), name), plain);
-    const auto chunks = static_cast<size_t>(std::max(16, 4 * options.threads));
+    const auto chunks = static_cast<size_t>(std::max(16, 2 * options.threads));
     size_t block_bytes = options.chunk_bytes * chunks;
     if (likely_text_bytes >= 0)
       block_bytes = std::min(block_bytes, static_cast<size_t>(likely_text_bytes) + 1);
