@@ -12,6 +12,8 @@
 #include "kernels-templates/packer.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/random.hpp"
+#include "waco/pattern/pattern_counts.hpp"
+#include "waco/schedule/storage_size.hpp"
 
 namespace waco::codegen {
 namespace {
@@ -351,7 +353,8 @@ FormatSchedule format_of(const std::string& text, Op op = Op::kSpmv) {
 
 }  // namespace
 
-TEST_CASE("storage: random formats of random tensors equal the reference", "[codegen]") {
+TEST_CASE("storage: random formats of random tensors equal the reference and the predicted size",
+          "[codegen]") {
   Random random(20240611);
   for (int round = 0; round < 1200; ++round) {
     const auto dims = random_dims(random, 2 + static_cast<int>(random.below(2)));
@@ -365,6 +368,9 @@ TEST_CASE("storage: random formats of random tensors equal the reference", "[cod
                   << " threads, dims " << dims[0] << " " << dims[1] << " " << dims.back() << ", nonzeros "
                   << tensor.num_nonzeros());
     const Storage storage = pack(tensor, format, op_of(tensor), type, threads);
+    const auto predicted =
+        schedule::predict_storage(format, op_of(tensor), type, pattern::PatternCounts(tensor));
+    REQUIRE(predicted.total_bytes == storage.bytes());
     require_equal(storage.abi(), tensor, format);
   }
 }
