@@ -69,6 +69,7 @@ TEST_CASE("kernel: spmm formats equal the reference", "[codegen]") {
            "spmm f32 J=40 | A: i1:U i0:U k:L [i/4 sort:32] | loop: i1 k i0 j | par: i1 static x2 | prefetch 2",
            "spmm f32 J=48 | A: i:U k:C | loop: j1 i k j0 [j/16] | par: j1 static x2",
            "spmm f32 J=48 | A: i:U k:C | loop: i k j1 j0 [j/16] | par: i balanced x3 | unroll 4",
+           "spmm f32 J=48 | A: i:U k:C | loop: j1 i k j0 [j/16] | par: i balanced x3",
        })
     check_on_several_matrices(text);
 }

@@ -91,6 +91,8 @@ void Emitter::emit_locals() {
   if (shape_.carries) {
     local("int64_t", "carry_rows", split(0) > 1 ? "s0" : "1");
     local("int64_t", "carry_size", "carry_rows * rhs");
+    out_.line("for (int range = thread; range < ranges; range += threads)");
+    out_.line("  __builtin_memset(scratch + range * carry_size, 0, (uint64_t)carry_size * sizeof(value_t));");
   }
   out_.line("(void)thread; (void)threads;");
 }

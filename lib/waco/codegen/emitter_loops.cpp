@@ -105,8 +105,6 @@ void Emitter::emit_balanced_loop(const std::string& name, const Body& body) {
     out_.open("for (int64_t {0} = bounds[0], {0}_end = bounds[2]; {0} < {0}_end; ++{0}) {{", name);
   } else {
     out_.line("const int64_t first = bounds[0], cut_begin = bounds[1], cut_end = bounds[3];");
-    if (shape_.carries)
-      out_.line("__builtin_memset(scratch + range * carry_size, 0, (uint64_t)carry_size * sizeof(value_t));");
     out_.line("const int64_t last = bounds[2] + (bounds[2] < n0 && cut_end > (int64_t)pos1[bounds[2]]);");
     out_.open("for (int64_t {0} = first; {0} < last; ++{0}) {{", name);
   }
