@@ -28,6 +28,7 @@ const std::map<std::string, std::string> kExpected = {
     {"comments_only.tns", ": the file holds no entries"},
     {"complex.mtx", ":1: complex values are not supported"},
     {"complex_entries_called_real.mtx", ":3: '2.0' follows the 3 numbers"},
+    {"bad_distance.mtx.gz", ": the gzip file is damaged: invalid distance too far back"},
     {"corrupt.mtx.gz", ": the gzip file is damaged"},
     {"decimal_comma.mtx", ":3: value '1,5' is not a number"},
     {"edge_list.txt", ":1: '1 2' is no nonzero of a tensor, 'I J K VALUE'; an edge list"},

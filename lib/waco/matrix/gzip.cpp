@@ -23,6 +23,7 @@ struct GzipSource::State {
   std::vector<char> input = std::vector<char>(kInputBytes);
   bool between_members = false;
   bool done = false;
+  std::string fault;  ///< reported by every read from the first on
 };
 
 bool is_gzip(std::string_view head) {
@@ -65,6 +66,7 @@ bool GzipSource::begin_next_member() {
 }
 
 size_t GzipSource::read(char* to, size_t size) {
+  if (!state_->fault.empty()) throw InputError(name_, 0, state_->fault);
   z_stream& stream = state_->stream;
   const size_t wanted = std::min<size_t>(size, std::numeric_limits<uInt>::max());
   stream.next_out = reinterpret_cast<Bytef*>(to);
@@ -88,11 +90,13 @@ size_t GzipSource::read(char* to, size_t size) {
   return wanted - stream.avail_out;
 }
 
-void GzipSource::fail(const char* cause) const {
-  const char* detail = state_->stream.msg;
-  throw InputError(name_, 0,
-                   fmt::format("the gzip file {}{}{}; fetch or compress it again", cause,
-                               detail != nullptr ? ": " : "", detail != nullptr ? detail : ""));
+void GzipSource::fail(const char* cause) {
+  if (state_->fault.empty()) {
+    const char* detail = state_->stream.msg;
+    state_->fault = fmt::format("the gzip file {}{}{}; fetch or compress it again", cause,
+                                detail != nullptr ? ": " : "", detail != nullptr ? detail : "");
+  }
+  throw InputError(name_, 0, state_->fault);
 }
 
 }  // namespace waco::matrix

@@ -22,14 +22,14 @@ class GzipSource : public ByteSource {
   GzipSource(std::string name, ByteSource& compressed);
   ~GzipSource() override;
 
-  /// Throws InputError when the data is corrupt or ends early.
+  /// Throws InputError when the data is corrupt or ends early, and again at every later call.
   size_t read(char* to, size_t size) override;
 
  private:
   struct State;
   bool refill();
   bool begin_next_member();
-  [[noreturn]] void fail(const char* cause) const;
+  [[noreturn]] void fail(const char* cause);
 
   std::string name_;
   ByteSource& compressed_;
