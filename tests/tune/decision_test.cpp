@@ -1,0 +1,147 @@
+// Who enters the final round, who wins, and what follows for the report.
+#include "waco/tune/decision.hpp"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace waco;
+using namespace waco::tune;
+using measure::Measurement;
+using measure::Status;
+
+namespace {
+
+const schedule::Problem kProblem{schedule::Op::kSpmv, schedule::ValueType::kF32, 1};
+
+/// A measured point, told from others by its chunk.
+Measurement timed(int chunk, double speedup, double half_width, double baseline_ns = 1000) {
+  Measurement m;
+  m.point = schedule::parse(fmt::format("spmv f32 | A: i:U k:C | loop: i k | par: i dynamic,{} x2", chunk));
+  m.status = Status::kOk;
+  m.speedup = {speedup, speedup - half_width, speedup + half_width};
+  m.time_ns = {baseline_ns / speedup, baseline_ns / speedup, baseline_ns / speedup};
+  return m;
+}
+
+Measurement baseline(int64_t pack_ns = 0) {
+  Measurement m = timed(128, 1, 0);
+  m.point = schedule::csr_point(kProblem, 2);
+  m.pack_ns = pack_ns;
+  return m;
+}
+
+Candidate measured(Measurement m) {
+  Candidate candidate;
+  candidate.measurement = std::move(m);
+  candidate.measured = true;
+  return candidate;
+}
+
+}  // namespace
+
+TEST_CASE("decision: the fastest wins when its interval lies above 1", "[tune]") {
+  const Best best = decide(baseline(), {timed(1, 1.2, 0.05), timed(2, 1.5, 0.1), timed(4, 1.4, 0.01)}, 2);
+  CHECK_FALSE(best.is_baseline);
+  CHECK(best.significant);
+  CHECK(best.verified);
+  CHECK(best.point.compute.chunk == 2);
+}
+
+TEST_CASE("decision: a difference inside the interval leaves fixed_csr the winner", "[tune]") {
+  const Best best = decide(baseline(), {timed(1, 1.02, 0.05)}, 2);
+  CHECK(best.is_baseline);
+  CHECK_FALSE(best.significant);
+  CHECK(best.speedup.median == 1);
+  CHECK(best.point == schedule::csr_point(kProblem, 2));
+}
+
+TEST_CASE("decision: wrong, censored and crashed candidates never win", "[tune]") {
+  Measurement wrong = timed(1, 9, 0), censored = timed(2, 8, 0), crashed = timed(4, 7, 0);
+  wrong.status = Status::kWrong;
+  censored.censored = true;
+  crashed.status = Status::kCrash;
+  CHECK(decide(baseline(), {wrong, censored, crashed}, 2).is_baseline);
+  CHECK(pick_finalists({measured(wrong), measured(censored), measured(crashed)}, 3).empty());
+}
+
+TEST_CASE("decision: finalists are close to the fastest, fastest first, at most as many as asked for",
+          "[tune]") {
+  const std::vector<Candidate> candidates{measured(timed(1, 1.45, 0.1)), measured(timed(2, 1.5, 0.1)),
+                                          measured(timed(4, 1.1, 0.05)), measured(timed(8, 1.4, 0.1))};
+  const auto three = pick_finalists(candidates, 3);
+  REQUIRE(three.size() == 3);
+  CHECK(three[0].compute.chunk == 2);
+  CHECK(three[1].compute.chunk == 1);
+  CHECK(three[2].compute.chunk == 8);
+  CHECK(pick_finalists(candidates, 1).size() == 1);
+  CHECK(pick_finalists({measured(timed(1, 0.9, 0.05))}, 3).empty());
+}
+
+TEST_CASE("decision: candidates sort by speed, then censored, unmeasured, failed", "[tune]") {
+  Measurement wrong = timed(1, 9, 0), censored = timed(2, 0.1, 0);
+  wrong.status = Status::kWrong;
+  censored.censored = true;
+  Candidate waiting;
+  waiting.measurement = timed(4, 0, 0);
+  std::vector<Candidate> candidates{measured(wrong), waiting, measured(censored), measured(timed(8, 1.1, 0)),
+                                    measured(timed(16, 1.3, 0))};
+  sort_candidates(candidates);
+  std::vector<int> chunks;
+  for (const Candidate& candidate : candidates) chunks.push_back(candidate.measurement.point.compute.chunk);
+  CHECK(chunks == std::vector<int>{16, 8, 2, 4, 1});
+}
+
+TEST_CASE("result: break-even counts the calls that repay slower packing", "[tune]") {
+  TuneResult result;
+  result.baseline = baseline(1000);
+  Measurement winner = timed(1, 2, 0.1);  // 500 ns a call, saves 500 ns
+  winner.pack_ns = 11000;
+  result.best = decide(*result.baseline, {winner}, 2);
+  CHECK(result.break_even_calls() == 20);
+  CHECK(result.break_even_calls(5000) == 30);
+  winner.pack_ns = 10;
+  result.best = decide(*result.baseline, {winner}, 2);
+  CHECK(result.break_even_calls() == 0);
+  result.best = decide(*result.baseline, {}, 2);
+  CHECK_FALSE(result.break_even_calls().has_value());
+}
+
+TEST_CASE("result: the document keeps statuses and nulls what was not measured", "[tune]") {
+  TuneResult result;
+  result.matrix = {"m", {3, 4}, 5, "0123456789abcdef"};
+  result.problem = kProblem;
+  Candidate waiting;
+  waiting.measurement = timed(4, 1.2, 0);
+  waiting.predicted_cost_ns = 12.5;
+  Measurement wrong = timed(2, 1, 0);
+  wrong.status = Status::kWrong;
+  result.candidates = {waiting, measured(wrong)};
+  const nlohmann::json document = to_json(result);
+  CHECK(document["candidates"][0]["status"] == "not measured");
+  CHECK(document["candidates"][0]["median_ns"].is_null());
+  CHECK(document["candidates"][0]["predicted_cost_ns"] == 12.5);
+  CHECK(document["candidates"][1]["status"] == "wrong");
+  CHECK(document["candidates"][1]["predicted_cost_ns"].is_null());
+  CHECK(document["best"].is_null());
+  CHECK(document["baseline"].is_null());
+  CHECK(document["parts"].empty());
+  CHECK(document["matrix"]["cols"] == 4);
+}
+
+TEST_CASE("result: the table names the winner and every failure", "[tune]") {
+  TuneResult result;
+  result.matrix = {"m", {3, 4}, 5, ""};
+  result.problem = kProblem;
+  result.baseline = baseline();
+  Measurement crashed = timed(2, 1, 0);
+  crashed.status = Status::kCrash;
+  crashed.message = "signal 11";
+  result.candidates = {measured(timed(1, 2, 0.1)), measured(crashed)};
+  result.best = decide(*result.baseline, {result.candidates[0].measurement}, 2);
+  const std::string table = to_table(result);
+  CHECK(table.find("best: 2.00x over fixed_csr, 500 ns a call") != std::string::npos);
+  CHECK(table.find("crash") != std::string::npos);
+  CHECK(table.find("signal 11") != std::string::npos);
+}
