@@ -8,24 +8,17 @@
 #include <vector>
 
 #include "waco/base/error.hpp"
-#include "waco/matrix/large_array.hpp"
 
 namespace waco::matrix {
 namespace {
-
-template <typename T>
-void reserve_large(std::vector<T>& array, int64_t capacity) {
-  array.reserve(static_cast<size_t>(capacity));
-  prefer_large_pages(array.data(), array.capacity() * sizeof(T));
-}
 
 void reserve(SparseTensor& tensor, const EntryFormat& format, int64_t max_entries,
              int64_t likely_text_bytes) {
   const int64_t shortest_line = 2 * (format.order + (format.has_value ? 1 : 0));
   const int64_t entries = std::min(max_entries, likely_text_bytes / shortest_line + 1);
   const int64_t capacity = format.symmetry == Symmetry::kGeneral ? entries : 2 * entries;
-  for (auto& column : tensor.coords) reserve_large(column, capacity);
-  reserve_large(tensor.values, capacity);
+  for (auto& column : tensor.coords) column.reserve(static_cast<size_t>(capacity));
+  tensor.values.reserve(static_cast<size_t>(capacity));
 }
 
 /// Cuts a block into pieces of about `chunk_bytes` that end at ends of lines.

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "waco/base/error.hpp"
-#include "waco/matrix/large_array.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
 
 namespace waco::matrix {
@@ -97,11 +96,9 @@ BucketSort::BucketSort(SparseTensor& tensor, int threads)
   for (int mode = 0; mode < order_; ++mode) {
     const auto m = static_cast<size_t>(mode);
     coords_[m] = std::make_unique_for_overwrite<int64_t[]>(static_cast<size_t>(count_));
-    prefer_large_pages(coords_[m].get(), static_cast<size_t>(count_) * sizeof(int64_t));
     columns_[m] = coords_[m].get();
   }
   values_ = std::make_unique_for_overwrite<double[]>(static_cast<size_t>(count_));
-  prefer_large_pages(values_.get(), static_cast<size_t>(count_) * sizeof(double));
 }
 
 /// Deals the entries to the buckets, stably: every thread a contiguous range, earlier threads' entries first.
