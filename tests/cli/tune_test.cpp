@@ -14,7 +14,7 @@ void check_document(const json& document, const std::string& op) {
   CHECK(document.at("format") == "waco-plan");
   CHECK(document.at("version") == 1);
   CHECK(document.at("created_by").at("program") == "waco-tune");
-  CHECK(!document.at("machine").at("cpu_model").get<std::string>().empty());
+  CHECK(!document.at("machine").at("cpu").get<std::string>().empty());
   CHECK(document.at("complete") == true);
   CHECK(document.at("op") == op);
   CHECK(document.at("matrix").at("hash").get<std::string>().size() == 16);

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "waco/codegen/fixed_csr.hpp"
 #include "waco/base/error.hpp"
+#include "waco/codegen/fixed_csr.hpp"
 #include "waco/codegen/template_text.hpp"
 
 namespace waco::codegen {

@@ -10,18 +10,6 @@ namespace {
 
 using schedule::SuperSchedule;
 
-/// Points whose cost a search predicts.
-int64_t evaluations(Effort effort) {
-  switch (effort) {
-    case Effort::kQuick:
-      return 2000;
-    case Effort::kFull:
-      return 20000;
-    default:
-      return 4000;
-  }
-}
-
 schedule::SpaceLimits limits(const TuneOptions& options, int threads) {
   schedule::SpaceLimits limits;
   limits.max_threads = threads;
@@ -44,7 +32,7 @@ Ranking::Ranking(const matrix::SparseTensor& tensor, const TuneOptions& options,
       space_(options.problem, tensor.dims, limits(options, threads)),
       counting_(tensor, std::move(ceilings)),
       random_(options.seed),
-      evaluations_(evaluations(options.effort)) {}
+      evaluations_(plan_of(options.effort).evaluations) {}
 
 bool Ranking::feasible(const SuperSchedule& point) const {
   return !schedule::exclusion_reason(point, counts_, space_.limits());

@@ -10,13 +10,9 @@
 #include "waco/base/machine.hpp"
 #include "waco/measure/measurement.hpp"
 #include "waco/schedule/super_schedule.hpp"
+#include "waco/tune/effort.hpp"
 
 namespace waco::tune {
-
-/// How much work a run puts in; see docs/command-line.md.
-enum class Effort : uint8_t { kNone, kQuick, kNormal, kFull };
-std::string_view name(Effort effort);
-std::optional<Effort> parse_effort(std::string_view text);
 
 /// The input, as far as files mention it.
 struct MatrixSummary {

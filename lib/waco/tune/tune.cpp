@@ -20,30 +20,6 @@ namespace {
 using measure::Measurement;
 using schedule::SuperSchedule;
 
-/// Numbers behind an effort.
-struct Plan {
-  int top;
-  size_t finalists;
-  double sample_s;      ///< timing of one candidate
-  double final_s;       ///< of one finalist
-  int refinements = 0;  ///< rounds over the neighbours of the best
-  std::optional<double> budget_s;
-};
-
-Plan plan_of(Effort effort) {
-  switch (effort) {
-    case Effort::kNone:
-      return {10, 1, 0, 0, 0, {}};
-    case Effort::kQuick:
-      return {4, 2, 0.08, 0.2, 0, {}};
-    case Effort::kNormal:
-      return {10, 3, 0.15, 0.6, 0, {}};
-    case Effort::kFull:
-      return {24, 4, 0.25, 1.0, 4, 120.0};
-  }
-  return {10, 3, 0.15, 0.6, 0, {}};
-}
-
 constexpr size_t kRefinedPoints = 3;      ///< whose neighbours a refinement round looks at
 constexpr size_t kRefinementSize = 10;    ///< neighbours measured in a round
 constexpr double kRefinementGain = 1.01;  ///< a round that gains less is the last
@@ -91,7 +67,7 @@ class Run {
 
   const matrix::SparseTensor& tensor_;
   const TuneOptions& options_;
-  Plan plan_;
+  EffortPlan plan_;
   StopToken signals_;       ///< ends everything
   StopToken whole_budget_;  ///< no final round after this
   StopToken first_budget_;  ///< no more candidates after this

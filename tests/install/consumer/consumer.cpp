@@ -1,4 +1,5 @@
-// Packs a 2 x 2 matrix in a blocked format and prints a kernel's size: touches headers, templates and libraries.
+// Packs a 2 x 2 matrix in a blocked format and prints a kernel's size: touches headers, templates and
+// libraries.
 #include <cstdio>
 
 #include "waco/codegen/standalone.hpp"
@@ -9,6 +10,7 @@ int main() {
   const auto point = waco::schedule::parse("spmv f64 | A: i1:U k:C i0:U [i/2] | loop: i1 k i0 | par: serial");
   const auto storage = waco::codegen::pack(tensor, point.format, point.problem.op, point.problem.type, 1);
   const std::string kernel = waco::codegen::emit_standalone(point, waco::codegen::any_shape(), 32, {});
-  std::printf("%lld stored, %zu characters\n", static_cast<long long>(storage.abi().num_stored), kernel.size());
+  std::printf("%lld stored, %zu characters\n", static_cast<long long>(storage.abi().num_stored),
+              kernel.size());
   return storage.abi().num_stored == 4 && kernel.size() > 1000 ? 0 : 1;
 }
