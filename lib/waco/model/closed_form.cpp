@@ -16,7 +16,13 @@ using schedule::SuperSchedule;
 namespace {
 
 constexpr double kLongRow = 24;  // iterations beyond which the end of a loop is always mispredicted
-constexpr double kOverlap = 8;   // short chains of neighbouring rows overlap in the reorder window
+
+// Instructions in flight: while one row's chain of additions waits, the rows after it run.
+constexpr double kReorderWindow = 320;
+// Of the time of a mispredicted loop end that is not hidden behind arithmetic under way.
+constexpr double kExposedMispredict = 0.45;
+
+constexpr int64_t kScatteringWindow = 2048;  // rows
 
 struct Overheads {
   double loop_cycles = 0;
@@ -37,14 +43,18 @@ Overheads overheads_of(const KernelShape& shape, const WorkCounts& work, const P
     const auto& loop = shape.nest.loops[l];
     const LoopCount& count = work.loops[l];
     const bool innermost = static_cast<int>(l) == shape.nest.innermost_sparse;
-    const double copies = innermost ? std::max(1, shape.copies) : 1;
+    double copies = innermost ? std::max(1, shape.copies) : 1;
+    if (innermost && shape.axis == codegen::VectorAxis::kPositions) copies = shape.lanes * shape.num_vectors;
     switch (loop.kind) {
       case LoopKind::kCompressed:
       case LoopKind::kSlots: {
         const double length = count.iterations / std::max(1.0, count.entries);
         sum.loop_cycles +=
-            count.entries * (4 + (copies > 1 ? copies : 0)) + count.iterations * (0.5 + 1.0 / copies);
-        sum.loop_ns += count.entries * ceilings.short_loop_ns * mispredicted(length, profile.irregularity());
+            count.entries * (4 + std::min(4.0, copies)) +
+            count.iterations * (0.15 + 0.4 / copies + 0.4 * (copies - 1) / (2 * std::max(1.0, length)));
+        sum.loop_cycles += 0.5 * count.iterations * static_cast<double>(loop.vars.size() - 1);
+        sum.loop_ns += kExposedMispredict * count.entries * ceilings.short_loop_ns *
+                       mispredicted(length, profile.irregularity());
         break;
       }
       case LoopKind::kExtent:
@@ -61,8 +71,22 @@ Overheads overheads_of(const KernelShape& shape, const WorkCounts& work, const P
   return sum;
 }
 
-double norm(double a, double b) {
-  return std::cbrt(a * a * a + b * b * b);
+/// Computing and waiting for memory overlap in part.
+double overlapped_sum(double a, double b) {
+  constexpr double kPower = 1.5;
+  return std::pow(std::pow(a, kPower) + std::pow(b, kPower), 1 / kPower);
+}
+
+/// Nests over more parts than the operand has modes are measured slower than their counts: short segments,
+/// more branches.
+double unknowns(const KernelShape& shape, int order) {
+  constexpr double kPerPart = 0.1;
+  int parts = 0;
+  for (int l = 0; l < shape.nest.num_runtime; l++) {
+    const auto& loop = shape.nest.loops[l];
+    if (loop.vars[0].index < order) parts += static_cast<int>(loop.vars.size());
+  }
+  return 1 + kPerPart * std::max(0, parts - order);
 }
 
 double scope_entries(const KernelShape& shape, const WorkCounts& work) {
@@ -124,7 +148,8 @@ CostTerms ClosedFormModel::terms(const SuperSchedule& point) {
     bodies *=
         profile_.padded_nonzeros(static_cast<int>(code.vector_step)) / std::max(1.0, profile_.num_nonzeros());
   const double throughput = bodies * code.body_cycles;
-  const double chained = bodies * code.chain_cycles * length / (length + kOverlap);
+  const double overlapped = kReorderWindow / (4 + 3 * code.body_cycles);  // bodies in flight
+  const double chained = bodies * code.chain_cycles * length / (length + overlapped);
   const double around = entries * code.entry_cycles + scope_entries(shape, work) * code.scope_cycles;
   const Overheads over = overheads_of(shape, work, profile_, ceilings_);
 
@@ -146,13 +171,20 @@ CostTerms ClosedFormModel::terms(const SuperSchedule& point) {
   t.loop_ns = (around + over.loop_cycles) * share + over.loop_ns / balance.threads;
   t.locate_ns = over.locate_cycles * share;
   for (const double ns : t.traffic.level_ns) t.memory_ns += ns;
+  // Rows sorted by length over long windows are no longer neighbours of their neighbours.
+  if (point.format.sort_window >= kScatteringWindow && schedule::has_dense_index(point.problem.op))
+    t.memory_ns *= 1.25;
   const double out_bytes = t.traffic.out_bytes;
-  if (shape.zeroing == codegen::Zeroing::kGlobal)
-    t.output_ns += out_bytes / ceilings_.read(2, balance.threads);
-  if (shape.private_outputs)
-    t.output_ns += 3 * out_bytes * balance.threads / ceilings_.read(2, balance.threads);
+  int out_level = 0;
+  while (out_level + 1 < kNumMemoryLevels &&
+         out_bytes > static_cast<double>(ceilings_.levels[out_level].capacity_bytes))
+    out_level++;
+  const double far_bandwidth = ceilings_.read(out_level, balance.threads);
+  if (shape.zeroing == codegen::Zeroing::kGlobal) t.output_ns += 2 * out_bytes / far_bandwidth;
+  if (shape.private_outputs) t.output_ns += 3 * out_bytes * balance.threads / far_bandwidth;
   const double compute = t.arithmetic_ns + t.latency_ns + t.loop_ns;
-  t.total_ns = (norm(compute, t.memory_ns) + t.locate_ns) * t.imbalance + t.output_ns + t.dispatch_ns;
+  const double busy = overlapped_sum(compute, t.memory_ns) + t.locate_ns;
+  t.total_ns = busy * t.imbalance * unknowns(shape, profile_.order()) + t.output_ns + t.dispatch_ns;
   return t;
 }
 

@@ -12,6 +12,15 @@ using schedule::Op;
 
 namespace {
 
+// Sums kept in memory wait for what was stored a moment ago: times slower than loads and stores on their own.
+constexpr double kThroughMemory = 3;
+
+// Multiply-adds of an unrolled body that is too long.
+constexpr double kLongBody = 200;
+
+// Instructions for one of a tile's, averaged over tiles of which the last has a size known at run time only.
+constexpr double kPartialTile = 8;
+
 /// Numbers of the unrolled block: rows of the output and of the reduction that one body covers.
 struct Block {
   double outputs = 1;  ///< output elements (rows, for a dense index)
@@ -37,8 +46,8 @@ Block block_of(const KernelShape& shape) {
 
 /// Instructions of `lanes` values picked by coordinates.
 Instructions gather(double lanes, bool in_hardware) {
-  if (in_hardware) return {0, lanes * 0.9, 0, lanes * 0.5};
-  return {0, lanes * 2, 0, lanes};  // a coordinate and a value each, and inserting it
+  if (in_hardware) return {0, lanes * 1.4, 0, lanes * 0.5};
+  return {0, lanes * 2, 0, lanes * 1.5};  // a coordinate and a value each, and inserting it
 }
 
 void spmv_code(const KernelShape& shape, const Block& block, const CoreRates& rates, int vector_bytes,
@@ -84,6 +93,14 @@ void spmv_code(const KernelShape& shape, const Block& block, const CoreRates& ra
   code.chain_cycles = chain * rates.latency / (shape.split_accumulators ? shape.copies : 1);
 }
 
+/// Accumulators beyond the registers are kept on the stack by the compiler.
+double spilled(const KernelShape& shape, const Block& block) {
+  if (shape.tile_in_memory) return block.outputs * shape.num_vectors;
+  const double copies = shape.split_accumulators ? shape.copies : 1;
+  return std::max(0.0,
+                  copies * block.outputs * shape.num_vectors - codegen::num_registers(shape.binding) + 3);
+}
+
 void dense_code(const KernelShape& shape, const Block& block, const CoreRates& rates, KernelCode& code) {
   const double vectors = shape.num_vectors;
   const double tail = shape.tile_tail > 0 ? 4 : 0;  // partial moves of the last vector
@@ -103,16 +120,25 @@ void dense_code(const KernelShape& shape, const Block& block, const CoreRates& r
     body = {2 * block.leaves * vectors, 2 * block.leaves * vectors + block.leaves, 0, 2 + 2 * tail};
     chains = block.outputs * vectors;
   } else {
-    body = {block.leaves * vectors, block.rows_read * vectors + block.leaves, 0, 2 + tail};
+    body = {block.leaves * vectors, block.rows_read * vectors + block.leaves, 0, 2 * block.rows_read + tail};
     chains = block.outputs * vectors;
   }
-  if (shape.tile_in_memory && op != Op::kSddmm) {
-    body.loads += block.outputs * vectors;
-    body.stores += block.outputs * vectors;
-    chains = 1e9;
+  if (const double spills = spilled(shape, block); spills > 0 && op != Op::kSddmm) {
+    body.loads += kThroughMemory * spills;
+    body.stores += kThroughMemory * spills;
+    chains = std::max(chains, 16.0);
   }
   if (shape.split_accumulators) chains *= copies;
+  const int tile = shape.point.compute.dense_tile;
+  if (tile > 0 && shape.point.problem.rhs % tile != 0) body.other += kPartialTile * (body.fmas + body.loads);
   code.body_cycles = body.cycles(rates);
+  // Lanes gather rows of a dense operand one by one, with an address and a bound for each.
+  if (block.rows_read > block.reduced) code.body_cycles *= 1.6;
+  // Long straight code leaves the cache of decoded instructions.
+  if (copies * block.leaves * vectors > kLongBody) code.body_cycles *= 1.25;
+  // With the registers full of sums, nonzeros in flight only make the compiler spill.
+  const bool full = block.outputs * vectors >= 8 && !shape.split_accumulators && op != Op::kSddmm;
+  if (full) code.body_cycles *= 1 + 0.2 * std::log2(copies);
   code.chain_cycles = block.leaves * vectors / chains * rates.latency;
   if (op == Op::kSddmm) return;
   if (!shape.tile_in_memory) {
@@ -145,7 +171,9 @@ CoreRates core_rates(const Ceilings& ceilings) {
   CoreRates rates;
   const double lanes = ceilings.vector_bytes / 4.0;
   rates.cycle_ns = rates.fmas * 2 * lanes / ceilings.fma_f32_one;
-  rates.loads = std::clamp(ceilings.levels[0].read_one / ceilings.vector_bytes * rates.cycle_ns, 1.0, 3.0);
+  // Streaming through L1 falls a little short of the load units.
+  rates.loads =
+      std::clamp(1.3 * ceilings.levels[0].read_one / ceilings.vector_bytes * rates.cycle_ns, 1.2, 3.0);
   return rates;
 }
 

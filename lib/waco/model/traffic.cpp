@@ -14,7 +14,10 @@ using schedule::Op;
 namespace {
 
 constexpr double kLineBytes = 64;
-constexpr int32_t kCacheTile = 64;     // smaller splits stay within registers and L1 whatever their order
+constexpr int32_t kCacheTile = 64;  // smaller splits stay within registers and L1 whatever their order
+constexpr double kAliasBytes =
+    512;  // rows of such a stride share cache sets: slices of them leave the rest unused
+constexpr int64_t kStretch = 64;       // neighbouring rows whose tiles are counted together
 constexpr double kUsableShare = 0.85;  // of a cache: the rest goes to conflicts and everything else
 
 /// The order in which nonzeros are visited: large outer parts cut the pattern in tiles, the rest is mode
@@ -22,6 +25,7 @@ constexpr double kUsableShare = 0.85;  // of a cache: the rest goes to conflicts
 struct Visit {
   ModeOrder modes{0, 1, 2};
   std::array<double, 3> tiles{1, 1, 1};  ///< per mode
+  std::vector<int> tiled;                ///< modes with tiles, outermost first
   bool passes = false;                   ///< tiles of the dense index are outside of everything sparse
 };
 
@@ -40,6 +44,7 @@ Visit visit_of(const KernelShape& shape, const PatternProfile& profile) {
       const int m = var.index;
       if (leading && !var.inner && format.split[m] >= kCacheTile) {
         visit.tiles[m] = std::ceil(static_cast<double>(profile.dims()[m]) / format.split[m]);
+        visit.tiled.push_back(m);
         continue;
       }
       leading = false;
@@ -52,25 +57,107 @@ Visit visit_of(const KernelShape& shape, const PatternProfile& profile) {
   return visit;
 }
 
+/// How many tiles of a mode the nonzeros of a window fall in, when visited row after row.
+struct Spread {
+  double row = 1, of_row = 1;          ///< nonzeros of a row, and its tiles
+  double stretch = 1, of_stretch = 1;  ///< the same for kStretch rows
+
+  /// For a window of `nonzeros` in one tile.
+  double at(double nonzeros) const {
+    if (nonzeros * of_row <= row || stretch <= row) return of_row;
+    if (nonzeros * of_stretch >= stretch) return of_stretch;
+    const double share = std::log(nonzeros * of_row / row) / std::log(stretch / row);
+    return of_row * std::pow(of_stretch / of_row, std::min(1.0, share));
+  }
+};
+
 /// One dense operand (or the result) as accesses to elements of some bytes, one for each nonzero visited.
 struct Stream {
   const FootprintCurve* curve;
-  double tiles;  ///< cuts of its own mode
+  double tiles;   ///< cuts of its own mode
+  Spread spread;  ///< over these, of stretches of neighbouring rows
   double element_bytes;
-  double moved;  ///< times an element that misses is moved: 2 for what is written
+  double occupied_bytes;  ///< of a cache, by an element
+  double moved;           ///< times an element that misses is moved: 2 for what is written
+  double loads;           ///< elements loaded at all: fewer than nonzeros when a register tile shares them
   double total_bytes() const { return curve->num_distinct() * element_bytes; }
+
+  double visits;   ///< elements touched, counted anew in every tile of the other modes
+  double revisit;  ///< nonzeros after which a tile of the other modes touches them again
 
   double footprint_bytes(double window) const {
     const double pass = curve->length() / tiles;
-    const double inside = curve->distinct(std::min(window, pass) * tiles) / tiles;
-    const double distinct = window <= pass ? inside : std::min(curve->num_distinct(), inside * window / pass);
-    return distinct * element_bytes;
+    const double over = spread.at(window);
+    const double inside = curve->distinct(std::min(window, pass) * over) / over;
+    const double distinct = window <= pass ? inside : inside * window / pass;
+    const double fresh = std::min(window, revisit) * visits / curve->length();
+    return std::min(curve->num_distinct(), std::max(distinct, fresh)) * occupied_bytes;
   }
   double miss_ratio(double window) const {
     const double once = curve->num_distinct() / curve->length();
-    return tiles > 1 ? std::max(once, curve->miss_ratio(window * tiles)) : curve->miss_ratio(window);
+    const double anew = window < revisit ? visits / curve->length() : 0;
+    const double inside =
+        tiles > 1 ? std::max(once, curve->miss_ratio(window * spread.at(window))) : curve->miss_ratio(window);
+    return std::max(inside, anew);
   }
 };
+
+/// Tiles of a mode that the nonzeros of one row, and of a stretch of neighbouring rows, fall in: few on a
+/// band, all of them on a random graph.
+Spread spread_of(const Visit& visit, const KernelShape& shape, int mode, PatternProfile& profile) {
+  const int first = visit.modes[0];
+  const double tiles = visit.tiles[mode];
+  if (tiles <= 1) return {};
+  if (mode == first) return {1, tiles, 1, tiles};
+  const auto tiles_in = [&](int64_t rows, double& window) {
+    Granules both{0, 0, 0}, outer{0, 0, 0};
+    outer[first] = both[first] = rows;
+    both[mode] = shape.point.format.split[mode];
+    const double stretches = std::max(1.0, profile.distinct(outer));
+    window = profile.num_nonzeros() / stretches;
+    return std::clamp(profile.distinct(both) / stretches, 1.0, tiles);
+  };
+  Spread spread;
+  spread.of_row = tiles_in(1, spread.row);
+  spread.of_stretch = std::max(spread.of_row, tiles_in(kStretch, spread.stretch));
+  return spread;
+}
+
+struct Revisit {
+  double visits = 0, distance = 0;
+};
+
+/// How tiles of other modes bring back the elements of `mode`.
+Revisit revisit_of(const Visit& visit, const KernelShape& shape, int mode, int64_t grain,
+                   PatternProfile& profile) {
+  Revisit again;
+  Granules granules{0, 0, 0};
+  granules[mode] = grain;
+  double pieces = 1;
+  for (const int tiled : visit.tiled) {
+    pieces *= visit.tiles[tiled];
+    if (tiled == mode) continue;
+    granules[tiled] = shape.point.format.split[tiled];
+    again.distance = profile.num_nonzeros() / pieces;
+  }
+  if (again.distance > 0) again.visits = profile.distinct(granules);
+  return again;
+}
+
+/// Neighbouring coordinates of a mode that one body covers.
+double unrolled_split(const KernelShape& shape, int mode) {
+  for (const auto& loop : shape.nest.loops)
+    if (loop.unrolled && loop.vars[0].index == mode && loop.kind != LoopKind::kLanes)
+      return shape.point.format.split[mode];
+  return 1;
+}
+
+/// Lanes of a slice in one body: each has a coordinate of its own.
+double lanes_of(const KernelShape& shape) {
+  for (const auto& loop : shape.nest.loops)
+    if (loop.unrolled && loop.kind == LoopKind::kLanes) return shape.point.format.split[loop.vars[0].index];
+  return 1;
+}
 
 class Operands {
  public:
@@ -82,11 +169,20 @@ class Operands {
     const Visit visit = visit_of(shape, profile);
     passes_ = visit.passes ? work.dense_tiles : 1;
     const double columns = static_cast<double>(problem.rhs) / passes_;
+    const double row = static_cast<double>(problem.rhs) * value;
+    const bool aliases = std::fmod(row, kAliasBytes) == 0;
     const auto add = [&](int mode, bool written) {
       const double bytes = std::max(value, columns * value);
-      const double grain = std::max(1.0, std::floor(kLineBytes / bytes));
+      // An element is a cache line of a vector, or the rows that a dense block reads together.
+      const double block = unrolled_split(shape, mode);
+      const double grain = std::max(block, std::floor(kLineBytes / bytes));
+      const double occupied = grain * (aliases ? row : bytes);
+      const double loads =
+          bytes < kLineBytes || written ? nonzeros_ : work.bodies * lanes_of(shape) / work.dense_tiles;
+      const Revisit again = revisit_of(visit, shape, mode, static_cast<int64_t>(grain), profile);
       streams_.push_back({&profile.footprint(visit.modes, mode, static_cast<int64_t>(grain)),
-                          visit.tiles[mode], bytes * grain, written ? 2.0 : 1.0});
+                          visit.tiles[mode], spread_of(visit, shape, mode, profile), bytes * grain, occupied,
+                          written ? 2.0 : 1.0, loads, again.visits, again.distance});
     };
     a_bytes_ = format.stored_values * value + format.index_bytes;
     switch (problem.op) {
@@ -113,7 +209,8 @@ class Operands {
   /// Everything a thread touches in `window` nonzeros of every pass.
   double total_bytes(double window) const {
     double sum = streamed_per_nonzero() * window;
-    for (const auto& s : streams_) sum += s.footprint_bytes(window) * passes_;
+    for (const auto& s : streams_)
+      sum += s.footprint_bytes(window) * passes_ * s.element_bytes / s.occupied_bytes;
     return sum;
   }
 
@@ -149,8 +246,11 @@ Misses misses_of(const Operands& operands, double capacity, double run) {
                               : (operands.a_bytes_ + operands.result_bytes_) * operands.passes_;
   for (size_t s = 0; s < operands.streams_.size(); s++) {
     const Stream& stream = operands.streams_[s];
-    const double once = stream.footprint_bytes(run) / stream.element_bytes / run;
-    const double ratio = pass_fits ? once : stream.miss_ratio(low);
+    const double once = stream.footprint_bytes(run) / stream.occupied_bytes / run;
+    // Real caches are not fully associative: what is about to fit, fits in part.
+    const double around =
+        (stream.miss_ratio(low * 0.6) + stream.miss_ratio(low) + stream.miss_ratio(low * 1.6)) / 3;
+    const double ratio = std::min(pass_fits ? once : around, stream.loads / operands.nonzeros_);
     misses.dense[s] = ratio * operands.nonzeros_ * stream.element_bytes * stream.moved * operands.passes_;
   }
   return misses;

@@ -2,6 +2,7 @@
 #include "waco/search/diversity.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -21,6 +22,18 @@ void append(std::string& text, Var var) {
   text += var.inner ? '0' : '1';
 }
 
+/// Whether level `l` is the inner part of a split whose parts follow each other, so that the nonzeros are
+/// stored in the order of the whole index: splits of tuples, and of uncompressed indices that are not slices.
+bool splits_nothing(const schedule::FormatSchedule& format, size_t l) {
+  const auto& levels = format.levels;
+  if (l == 0 || !levels[l].var.inner || levels[l - 1].var.index != levels[l].var.index) return false;
+  if (levels[l].kind == LevelKind::kSingleton || levels[l].kind == LevelKind::kCompressed) return true;
+  const bool slices = l + 1 < levels.size() &&
+                      (levels[l + 1].kind == LevelKind::kEll || levels[l + 1].kind == LevelKind::kSliced);
+  return levels[l].kind == LevelKind::kUncompressed && levels[l - 1].kind == LevelKind::kUncompressed &&
+         !slices;
+}
+
 /// Takes the cheapest points that `admits` until `results` is full.
 template <typename Admits>
 void fill(Pool& pool, const std::vector<size_t>& order, size_t wanted, std::vector<size_t>& chosen,
@@ -37,13 +50,25 @@ void fill(Pool& pool, const std::vector<size_t>& order, size_t wanted, std::vect
 
 Kinship kinship(const SuperSchedule& point) {
   Kinship kin;
-  for (const auto& level : point.format.levels) {
+  const auto& levels = point.format.levels;
+  std::array<bool, 3> idle{};  // split without an effect on the order of storage
+  for (size_t l = 0; l < levels.size(); l++) {
+    if (splits_nothing(point.format, l)) idle[levels[l].var.index] = true;
+  }
+  for (const auto& level : levels) {
+    if (idle[level.var.index] && level.var.inner) continue;
     append(kin.family, level.var);
     kin.family += static_cast<char>('0' + static_cast<int>(level.kind));
   }
+  kin.format = kin.family;
+  for (size_t m = 0; m < idle.size(); m++)
+    kin.format += '/' + std::to_string(idle[m] ? 1 : point.format.split[m]);
+  kin.format += " sort " + std::to_string(point.format.sort_window);
   kin.family += point.format.sort_window > 1 ? " sorted |" : " |";
-  for (const Var var : point.compute.loops) append(kin.family, var);
-  kin.format = schedule::to_text(point.format, point.problem.op);
+  for (const Var var : point.compute.loops) {
+    const bool skipped = var.inner && var.index < 3 && idle[var.index];
+    if (!skipped) append(kin.family, var);
+  }
   kin.structure = kin.format + " |";
   for (const Var var : point.compute.loops) append(kin.structure, var);
   kin.structure +=

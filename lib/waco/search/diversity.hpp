@@ -11,7 +11,7 @@ namespace waco::search {
 /// What a point is called at three grains; equal names mean alike points.
 struct Kinship {
   std::string family;     ///< levels and loop order without numbers: "CSR", "row blocks", ...
-  std::string format;     ///< the format schedule with its numbers
+  std::string format;     ///< the levels with their numbers, without splits that change nothing
   std::string structure;  ///< format, loops and tile: all but threads, unroll and prefetch
 };
 Kinship kinship(const schedule::SuperSchedule& point);
