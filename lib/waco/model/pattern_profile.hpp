@@ -73,6 +73,7 @@ class PatternProfile {
   std::array<std::vector<int32_t>, 3> coords_;
   std::vector<int64_t> row_pointers_;
   std::vector<Panel> panels_;
+  mutable std::vector<uint64_t> hash_slots_;  ///< scratch of the counts
   double panel_nonzeros_ = 0;
   int64_t panel_rows_ = 0;  ///< rows of the shortest panel
   std::map<Granules, double> distinct_;

@@ -10,8 +10,10 @@ namespace waco::model {
 
 namespace {
 
-constexpr int64_t kPanelNonzeros = 100000;  // counted per question
-constexpr int64_t kNumPanels = 16;
+constexpr int64_t kPanelNonzeros = 50000;  // counted per question
+constexpr int64_t kMatrixPanels = 16;
+constexpr int64_t kTensorPanels = 4;     // slices of the first mode are long: fewer panels hold more of them
+constexpr double kTrustedSample = 1000;  // distinct tuples of a sample large enough to be scaled up
 constexpr int64_t kExactNonzeros = 2 * kPanelNonzeros;
 
 uint64_t mix(uint64_t h, uint64_t coordinate) {
@@ -19,22 +21,37 @@ uint64_t mix(uint64_t h, uint64_t coordinate) {
   return h ^ (h >> 29);
 }
 
-/// An open-addressing set of 64-bit hashes.
+/// An open-addressing set of 64-bit hashes in memory that outlives it, so that the next set finds its pages
+/// mapped.
 class HashSet {
  public:
-  explicit HashSet(size_t expected) : slots_(std::bit_ceil(expected * 2 + 16), 0), mask_(slots_.size() - 1) {}
+  HashSet(std::vector<uint64_t>& slots, size_t expected) : slots_(slots) {
+    slots_.assign(std::bit_ceil(expected * 2 + 16), 0);
+  }
   void insert(uint64_t hash) {
     hash |= 1;
-    size_t at = (hash >> 20) & mask_;
-    while (slots_[at] != 0 && slots_[at] != hash) at = (at + 1) & mask_;
-    size_ += slots_[at] == 0;
+    size_t at = place(hash);
+    while (slots_[at] != 0 && slots_[at] != hash) at = (at + 1) & (slots_.size() - 1);
+    if (slots_[at] == hash) return;
     slots_[at] = hash;
+    if (++size_ * 4 > slots_.size() * 3) grow();
   }
   double size() const { return static_cast<double>(size_); }
 
  private:
-  std::vector<uint64_t> slots_;
-  size_t mask_;
+  size_t place(uint64_t hash) const { return (hash >> 20) & (slots_.size() - 1); }
+  void grow() {
+    std::vector<uint64_t> old(slots_.size() * 2, 0);
+    old.swap(slots_);
+    for (const uint64_t hash : old) {
+      if (hash == 0) continue;
+      size_t at = place(hash);
+      while (slots_[at] != 0) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = hash;
+    }
+  }
+
+  std::vector<uint64_t>& slots_;
   size_t size_ = 0;
 };
 
@@ -79,12 +96,13 @@ void PatternProfile::choose_panels() {
     return;
   }
   panel_rows_ = rows;
+  const int64_t num_panels = order_ == 2 ? kMatrixPanels : kTensorPanels;
   int64_t end_row = 0;
-  for (int64_t p = 0; p < kNumPanels; p++) {
-    const int64_t at = nnz / kNumPanels * p;
+  for (int64_t p = 0; p < num_panels; p++) {
+    const int64_t at = nnz / num_panels * p;
     int64_t row = std::max<int64_t>(coords_[0][static_cast<size_t>(at)], end_row);
     const int64_t begin_row = row;
-    while (row < rows && row_pointers_[row] - row_pointers_[begin_row] < kPanelNonzeros / kNumPanels) row++;
+    while (row < rows && row_pointers_[row] - row_pointers_[begin_row] < kPanelNonzeros / num_panels) row++;
     if (row == begin_row) continue;
     panels_.push_back({row_pointers_[begin_row], row_pointers_[row]});
     panel_rows_ = std::min(panel_rows_, row - begin_row);
@@ -95,7 +113,7 @@ void PatternProfile::choose_panels() {
 
 double PatternProfile::count_in_panels(const Granules& granules) const {
   const TupleHash hash(coords_, granules, order_);
-  HashSet seen(static_cast<size_t>(panel_nonzeros_));
+  HashSet seen(hash_slots_, static_cast<size_t>(panel_nonzeros_));
   for (const Panel& panel : panels_)
     for (int64_t n = panel.begin; n < panel.end; n++) seen.insert(hash(n));
   return seen.size() * num_nonzeros() / std::max(1.0, panel_nonzeros_);
@@ -119,18 +137,19 @@ double PatternProfile::count_everywhere(const Granules& granules) const {
   // Tuples are sampled by their hash, so that all occurrences of one are kept or dropped together.
   const uint64_t keep_one_in =
       std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(1, nnz / kPanelNonzeros)));
-  HashSet sampled(static_cast<size_t>(nnz) / keep_one_in * 4 + 1024);
-  const int64_t room = nnz / static_cast<int64_t>(keep_one_in) * 4 + 512;
+  const int64_t room = 2 * (nnz / static_cast<int64_t>(keep_one_in)) + 512;
   int64_t kept = 0;
+  HashSet sampled(hash_slots_, static_cast<size_t>(room));
   for (int64_t n = 0; n < nnz && kept <= room; n++) {
     const uint64_t h = hash(n);
     if ((h >> 56) % keep_one_in != 0) continue;
     kept++;
     sampled.insert(h);
   }
-  const bool trusted = keep_one_in == 1 || (kept <= room && sampled.size() > 1000);
-  if (trusted) return sampled.size() * static_cast<double>(keep_one_in);
-  HashSet all(static_cast<size_t>(nnz));
+  const double found = sampled.size();
+  if (keep_one_in == 1 || (kept <= room && found > kTrustedSample))
+    return found * static_cast<double>(keep_one_in);
+  HashSet all(hash_slots_, static_cast<size_t>(4 * kTrustedSample));
   for (int64_t n = 0; n < nnz; n++) all.insert(hash(n));
   return all.size();
 }
@@ -149,7 +168,8 @@ double PatternProfile::compute_distinct(const Granules& granules) {
     return count_one_mode(static_cast<int>(mode - granules.begin()), *mode);
   }
   if (granules[0] == 0 || panels_.size() <= 1) return count_everywhere(granules);
-  if (granules[0] * 8 <= panel_rows_ || granules[0] == 1) return count_in_panels(granules);
+  if (granules[0] * (order_ == 2 ? 8 : 4) <= panel_rows_ || granules[0] == 1)
+    return count_in_panels(granules);
   return order_ == 2 ? count_by_footprint(granules) : count_everywhere(granules);
 }
 
