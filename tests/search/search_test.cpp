@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "model/patterns.hpp"
+#include "../model/patterns.hpp"
 #include "waco/model/closed_form.hpp"
 #include "waco/search/diversity.hpp"
 
