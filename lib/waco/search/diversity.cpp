@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 #include <set>
+
+#include "waco/schedule/loop_nest.hpp"
 
 namespace waco::search {
 
@@ -32,6 +35,44 @@ bool splits_nothing(const schedule::FormatSchedule& format, size_t l) {
                       (levels[l + 1].kind == LevelKind::kEll || levels[l + 1].kind == LevelKind::kSliced);
   return levels[l].kind == LevelKind::kUncompressed && levels[l - 1].kind == LevelKind::kUncompressed &&
          !slices;
+}
+
+/// What makes a storage format different in kind. A cost model that errs on one kind errs on all of its
+/// points, so every kind that is worth it gets a share of the measurements, whatever the model thinks of the
+/// others.
+enum class Kind { kRows, kBlocks, kSlices, kOther };
+
+Kind kind_of(const SuperSchedule& point) {
+  const auto& levels = point.format.levels;
+  bool whole = true, small_blocks = true, tuples = false;
+  for (const auto& level : levels) {
+    if (level.kind == LevelKind::kEll || level.kind == LevelKind::kSliced) return Kind::kSlices;
+    tuples = tuples || level.kind == LevelKind::kSingleton;
+    if (point.format.split[level.var.index] == 1) continue;
+    whole = false;
+    small_blocks = small_blocks && point.format.split[level.var.index] <= schedule::kMaxUnrolledSplit &&
+                   (!level.var.inner || level.kind == LevelKind::kUncompressed);
+  }
+  if (tuples) return Kind::kOther;
+  if (whole)
+    return schedule::mode_is_output(point.problem.op, levels[0].var.index) ? Kind::kRows : Kind::kOther;
+  return small_blocks ? Kind::kBlocks : Kind::kOther;
+}
+
+struct Share {
+  Kind kind;
+  double share;  ///< of the results
+};
+
+std::vector<Share> shares_of(schedule::Op op) {
+  switch (op) {
+    case schedule::Op::kSpmv:
+      return {{Kind::kRows, 0.2}, {Kind::kBlocks, 0.2}, {Kind::kSlices, 0.3}};
+    case schedule::Op::kMttkrp:
+      return {{Kind::kRows, 0.4}, {Kind::kOther, 0.3}};
+    default:
+      return {{Kind::kRows, 0.3}, {Kind::kBlocks, 0.2}, {Kind::kOther, 0.1}};
+  }
 }
 
 /// Takes the cheapest points that `admits` until `results` is full.
@@ -63,7 +104,8 @@ Kinship kinship(const SuperSchedule& point) {
   kin.format = kin.family;
   for (size_t m = 0; m < idle.size(); m++)
     kin.format += '/' + std::to_string(idle[m] ? 1 : point.format.split[m]);
-  kin.format += " sort " + std::to_string(point.format.sort_window);
+  // Windows of about the same length sort alike.
+  kin.format += " sort " + std::to_string(std::bit_width(static_cast<uint64_t>(point.format.sort_window)));
   kin.family += point.format.sort_window > 1 ? " sorted |" : " |";
   for (const Var var : point.compute.loops) {
     const bool skipped = var.inner && var.index < 3 && idle[var.index];
@@ -91,7 +133,7 @@ std::vector<Scored> select_diverse(Pool& pool, int num_results) {
            (compute.prefetch > 0 ? "f" : "");
   };
   const auto is_new_kind = [&](size_t place) {
-    if (!chosen.empty() && pool.scored()[place].cost > kWorthMeasuring * pool.scored()[chosen[0]].cost)
+    if (!order.empty() && pool.scored()[place].cost > kWorthMeasuring * pool.scored()[order[0]].cost)
       return false;
     const Kinship kin = kinship(pool.scored()[place].point);
     if (structures.count(kin.structure) != 0 || formats[kin.format] >= 2 ||
@@ -104,9 +146,18 @@ std::vector<Scored> select_diverse(Pool& pool, int num_results) {
     families[kin.family]++;
     return true;
   };
+  for (const auto& [kind, share] :
+       shares_of(pool.scored().empty() ? schedule::Op::kSpmv : pool.scored()[0].point.problem.op)) {
+    const auto quota = static_cast<size_t>(share * static_cast<double>(wanted) + 0.5);
+    fill(pool, order, std::min(wanted, chosen.size() + quota), chosen, taken, [&, kind = kind](size_t place) {
+      return kind_of(pool.scored()[place].point) == kind && is_new_kind(place);
+    });
+  }
   fill(pool, order, wanted, chosen, taken, is_new_kind);
-  fill(pool, order, wanted, chosen, taken,
-       [&](size_t place) { return pool.feasible(place) && policies.insert(policy_of(place)).second; });
+  fill(pool, order, wanted, chosen, taken, [&](size_t place) {
+    if (!pool.feasible(place) || !policies.insert(policy_of(place)).second) return false;
+    return families[kinship(pool.scored()[place].point).family]++ < 2 * per_family;
+  });
   fill(pool, order, wanted, chosen, taken, [](size_t) { return true; });
   std::stable_sort(chosen.begin(), chosen.end(),
                    [&](size_t a, size_t b) { return pool.scored()[a].cost < pool.scored()[b].cost; });
