@@ -1,5 +1,6 @@
-// The binary interface between packed storage, generated kernels and whoever calls them. Plain C structs; this
-// text is included by the library and copied into every emitted kernel. No heavy headers: it is compiled often.
+// The binary interface between packed storage, generated kernels and whoever calls them. Plain C structs;
+// this text is included by the library and copied into every emitted kernel. No heavy headers: it is compiled
+// often.
 #ifndef WACO_ABI_HPP
 #define WACO_ABI_HPP
 
@@ -11,18 +12,14 @@
    reads of coordinates may run over the end; what they read there is never used. */
 #define WACO_PADDING_BYTES 256
 
-enum waco_status {
-  WACO_OK = 0,
-  WACO_BAD_ARGUMENT = 1,
-  WACO_OUT_OF_MEMORY = 2
-};
+enum waco_status { WACO_OK = 0, WACO_BAD_ARGUMENT = 1, WACO_OUT_OF_MEMORY = 2 };
 
 /* Level kinds, in the order of waco::schedule::LevelKind. */
 enum waco_level_kind { WACO_U = 0, WACO_C = 1, WACO_S = 2, WACO_E = 3, WACO_L = 4 };
 
 /* What a format schedule asks for (docs/superschedule.md). */
 struct waco_format {
-  int32_t order;       /* modes of A: 2 or 3 */
+  int32_t order; /* modes of A: 2 or 3 */
   int32_t num_levels;
   int64_t split[3];    /* per mode, 1 = not split */
   int64_t sort_window; /* 1 = rows stay in order */
@@ -48,24 +45,25 @@ struct waco_level {
 struct waco_storage {
   struct waco_format format;
   int64_t dim[3];
-  int64_t num_nonzeros;  /* of the input */
-  int64_t num_stored;    /* values stored, fill included: positions of the last level */
-  int32_t value_bytes;   /* 4 or 8 */
-  int32_t pos_bytes;     /* 4 or 8, the same for every level */
+  int64_t num_nonzeros; /* of the input */
+  int64_t num_stored;   /* values stored, fill included: positions of the last level */
+  int32_t value_bytes;  /* 4 or 8 */
+  int32_t pos_bytes;    /* 4 or 8, the same for every level */
   struct waco_level level[WACO_MAX_LEVELS];
-  void* values;          /* [num_stored] */
-  int32_t* row_of;       /* sort_window > 1: stored row -> row, [slices * lanes], -1 beyond the last row; else null */
-  int64_t* source;       /* [num_nonzeros]: position in `values` of the n-th nonzero of the input */
+  void* values; /* [num_stored] */
+  int32_t*
+      row_of; /* sort_window > 1: stored row -> row, [slices * lanes], -1 beyond the last row; else null */
+  int64_t* source; /* [num_nonzeros]: position in `values` of the n-th nonzero of the input */
 };
 
 /* One call of a kernel. Spmv: dense[0] = B. Spmm: B. Sddmm: B, C. Mttkrp: B, C. */
 struct waco_call {
   const void* dense[2];
-  void* out;                /* overwritten */
-  int64_t rhs;              /* size of the dense index; 1 for spmv */
+  void* out;   /* overwritten */
+  int64_t rhs; /* size of the dense index; 1 for spmv */
   int32_t threads;
-  int32_t chunk;            /* dynamic: iterations a chunk */
-  int32_t prefetch;         /* nonzeros ahead */
+  int32_t chunk;    /* dynamic: iterations a chunk */
+  int32_t prefetch; /* nonzeros ahead */
   int32_t reserved;
   const int64_t* partition; /* balanced: see waco_partition; else null */
   void* scratch;            /* waco_kernel_scratch_bytes, or null when that is 0 */

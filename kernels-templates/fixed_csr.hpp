@@ -1,5 +1,5 @@
-// The baseline kernels: TACO's default loops over CSR (CSF for 3-D tensors) with OpenMP dynamic chunks. Compiles on
-// its own with the defaults below; emission defines WACO_OP_*, WACO_RHS and the types.
+// The baseline kernels: TACO's default loops over CSR (CSF for 3-D tensors) with OpenMP dynamic chunks.
+// Compiles on its own with the defaults below; emission defines WACO_OP_*, WACO_RHS and the types.
 #include <omp.h>
 #include <stdint.h>
 
@@ -47,7 +47,8 @@ extern "C" int waco_kernel(const struct waco_storage* a, const struct waco_call*
         const int64_t k = crd1[kp];
         for (pos_t lp = pos2[kp]; lp < pos2[kp + 1]; ++lp) {
           const int64_t l = crd2[lp];
-          for (int64_t j = 0; j < J; ++j) out[i * J + j] = out[i * J + j] + vals[lp] * B[k * J + j] * C[l * J + j];
+          for (int64_t j = 0; j < J; ++j)
+            out[i * J + j] = out[i * J + j] + vals[lp] * B[k * J + j] * C[l * J + j];
         }
       }
     }

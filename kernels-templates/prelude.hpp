@@ -1,5 +1,5 @@
-// Vector types and small helpers that generated kernels use. Compiles on its own with the defaults below; emission
-// defines WACO_VALUE, WACO_POS and the vector widths it needs.
+// Vector types and small helpers that generated kernels use. Compiles on its own with the defaults below;
+// emission defines WACO_VALUE, WACO_POS and the vector widths it needs.
 #ifndef WACO_PRELUDE_HPP
 #define WACO_PRELUDE_HPP
 
@@ -20,21 +20,25 @@ typedef WACO_POS pos_t;
 
 #define WACO_INLINE static inline __attribute__((always_inline, unused))
 
-/* vecN: N values; vecNu: the same at any address. loadN / storeN move whole vectors, load_partN / store_partN the
-   first n values (the rest reads as 0), sumN adds the lanes. */
-#define WACO_VECTOR(N)                                                                                    \
-  typedef value_t vec##N __attribute__((vector_size(N * sizeof(value_t))));                               \
-  typedef lane_t mask##N __attribute__((vector_size(N * sizeof(value_t))));                               \
-  typedef value_t vec##N##u __attribute__((vector_size(N * sizeof(value_t)), aligned(4), may_alias));     \
-  WACO_INLINE vec##N load##N(const value_t* p) { return *(const vec##N##u*)p; }                           \
-  WACO_INLINE void store##N(value_t* p, vec##N v) { *(vec##N##u*)p = v; }                                 \
-  WACO_INLINE vec##N load_part##N(const value_t* p, int64_t n) {                                          \
-    vec##N v = {};                                                                                        \
-    __builtin_memcpy(&v, p, (uint64_t)n * sizeof(value_t));                                               \
-    return v;                                                                                             \
-  }                                                                                                       \
-  WACO_INLINE void store_part##N(value_t* p, vec##N v, int64_t n) {                                       \
-    __builtin_memcpy(p, &v, (uint64_t)n * sizeof(value_t));                                               \
+/* vecN: N values; vecNu: the same at any address. loadN / storeN move whole vectors, load_partN / store_partN
+   the first n values (the rest reads as 0), sumN adds the lanes. */
+#define WACO_VECTOR(N)                                                                                \
+  typedef value_t vec##N __attribute__((vector_size(N * sizeof(value_t))));                           \
+  typedef lane_t mask##N __attribute__((vector_size(N * sizeof(value_t))));                           \
+  typedef value_t vec##N##u __attribute__((vector_size(N * sizeof(value_t)), aligned(4), may_alias)); \
+  WACO_INLINE vec##N load##N(const value_t* p) {                                                      \
+    return *(const vec##N##u*)p;                                                                      \
+  }                                                                                                   \
+  WACO_INLINE void store##N(value_t* p, vec##N v) {                                                   \
+    *(vec##N##u*)p = v;                                                                               \
+  }                                                                                                   \
+  WACO_INLINE vec##N load_part##N(const value_t* p, int64_t n) {                                      \
+    vec##N v = {};                                                                                    \
+    __builtin_memcpy(&v, p, (uint64_t)n * sizeof(value_t));                                           \
+    return v;                                                                                         \
+  }                                                                                                   \
+  WACO_INLINE void store_part##N(value_t* p, vec##N v, int64_t n) {                                   \
+    __builtin_memcpy(p, &v, (uint64_t)n * sizeof(value_t));                                           \
   }
 
 WACO_VECTOR(2)
@@ -42,7 +46,9 @@ WACO_VECTOR(4)
 WACO_VECTOR(8)
 WACO_VECTOR(16)
 
-WACO_INLINE value_t sum2(vec2 v) { return v[0] + v[1]; }
+WACO_INLINE value_t sum2(vec2 v) {
+  return v[0] + v[1];
+}
 WACO_INLINE value_t sum4(vec4 v) {
   v += __builtin_shufflevector(v, v, 2, 3, 0, 1);
   v += __builtin_shufflevector(v, v, 1, 0, 3, 2);
@@ -73,7 +79,8 @@ WACO_INLINE vec8 gather8(const value_t* x, const Crd* c) {
     typedef int idx8 __attribute__((vector_size(32)));
     typedef double val8 __attribute__((vector_size(64)));
     const val8 zero = {};
-    return (vec8)__builtin_ia32_gathersiv8df(zero, x, __builtin_convertvector(*(const crd8*)c, idx8), (char)-1, 8);
+    return (vec8)__builtin_ia32_gathersiv8df(zero, x, __builtin_convertvector(*(const crd8*)c, idx8),
+                                             (char)-1, 8);
   }
 #endif
   return vec8{x[c[0]], x[c[1]], x[c[2]], x[c[3]], x[c[4]], x[c[5]], x[c[6]], x[c[7]]};
@@ -86,7 +93,8 @@ WACO_INLINE vec16 gather16(const value_t* x, const Crd* c) {
     typedef int idx16 __attribute__((vector_size(64)));
     typedef float val16 __attribute__((vector_size(64)));
     const val16 zero = {};
-    return (vec16)__builtin_ia32_gathersiv16sf(zero, x, __builtin_convertvector(*(const crd16*)c, idx16), (short)-1, 4);
+    return (vec16)__builtin_ia32_gathersiv16sf(zero, x, __builtin_convertvector(*(const crd16*)c, idx16),
+                                               (short)-1, 4);
   }
 #endif
   return vec16{x[c[0]], x[c[1]], x[c[2]],  x[c[3]],  x[c[4]],  x[c[5]],  x[c[6]],  x[c[7]],
@@ -94,14 +102,24 @@ WACO_INLINE vec16 gather16(const value_t* x, const Crd* c) {
 }
 
 /* firstN: v with every lane from n on set to 0 (a select, so that what those lanes held does not matter). */
-WACO_INLINE vec2 first2(vec2 v, int64_t n) { return mask2{0, 1} < (lane_t)n ? v : vec2{}; }
-WACO_INLINE vec4 first4(vec4 v, int64_t n) { return mask4{0, 1, 2, 3} < (lane_t)n ? v : vec4{}; }
-WACO_INLINE vec8 first8(vec8 v, int64_t n) { return mask8{0, 1, 2, 3, 4, 5, 6, 7} < (lane_t)n ? v : vec8{}; }
+WACO_INLINE vec2 first2(vec2 v, int64_t n) {
+  return mask2{0, 1} < (lane_t)n ? v : vec2{};
+}
+WACO_INLINE vec4 first4(vec4 v, int64_t n) {
+  return mask4{0, 1, 2, 3} < (lane_t)n ? v : vec4{};
+}
+WACO_INLINE vec8 first8(vec8 v, int64_t n) {
+  return mask8{0, 1, 2, 3, 4, 5, 6, 7} < (lane_t)n ? v : vec8{};
+}
 WACO_INLINE vec16 first16(vec16 v, int64_t n) {
   return mask16{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} < (lane_t)n ? v : vec16{};
 }
 
-WACO_INLINE int64_t waco_min(int64_t a, int64_t b) { return a < b ? a : b; }
-WACO_INLINE int64_t waco_max(int64_t a, int64_t b) { return a > b ? a : b; }
+WACO_INLINE int64_t waco_min(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+WACO_INLINE int64_t waco_max(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
 
 #endif

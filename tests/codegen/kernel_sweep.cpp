@@ -1,17 +1,16 @@
-// Checks many random legal points of every op and type against the reference: the long form of the kernel tests.
-// A point that crashes its process is reported like a wrong one and the sweep goes on.
-#include <CLI/CLI.hpp>
+// Checks many random legal points of every op and type against the reference: the long form of the kernel
+// tests. A point that crashes its process is reported like a wrong one and the sweep goes on.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
 
 #include "point_check.hpp"
-#include "waco/schedule/space.hpp"
 
 namespace {
 
@@ -30,38 +29,13 @@ struct Board {
   std::atomic<int64_t> failures;
 };
 
-struct Case {
-  schedule::SuperSchedule point;
-  matrix::SparseTensor tensor;
-};
-
-/// Case number `n` of a seed: op, type, size, matrix and point all follow from the two numbers.
-Case make_case(uint64_t seed, int64_t n, const std::string& only_op) {
-  Random random(seed * 0x100000001b3ull + static_cast<uint64_t>(n));
-  static constexpr schedule::Op kOps[] = {schedule::Op::kSpmv, schedule::Op::kSpmm, schedule::Op::kSddmm,
-                                          schedule::Op::kMttkrp};
-  static constexpr int64_t kSizes[] = {1, 2, 7, 8, 16, 20, 32, 33, 64, 100, 256, 300};
-  schedule::Problem problem;
-  problem.op = only_op.empty() ? kOps[n % 4] : *schedule::parse_op(only_op);
-  problem.type = random.chance(0.5) ? schedule::ValueType::kF32 : schedule::ValueType::kF64;
-  problem.rhs = schedule::has_dense_index(problem.op) ? kSizes[random.below(std::size(kSizes))] : 1;
-  Case result;
-  result.tensor = codegen::random_small_tensor(schedule::sparse_order(problem.op), random);
-  schedule::SpaceLimits limits;
-  limits.max_threads = 3;
-  schedule::ScheduleSpace space(problem, result.tensor.dims, limits);
-  result.point = random.chance(0.5) ? space.sample_uniform(random)
-                                    : space.sample_stratified(random, schedule::kStrata[random.below(schedule::kStrata.size())]);
-  return result;
-}
-
 void check_from(const Options& options, int64_t begin, int64_t step, Board& board) {
   const auto folder = std::filesystem::temp_directory_path() / fmt::format("waco-sweep-{}", getpid());
   {
     const measure::KernelCache cache(measure::Compiler::find(), folder);
     for (int64_t n = begin; n < options.points; n += step) {
       board.current = n;
-      const Case each = make_case(options.seed, n, options.op);
+      const codegen::Case each = codegen::random_case(options.seed, n, options.op);
       const std::string wrong = codegen::check_point(each.point, each.tensor, cache);
       if (wrong.empty()) continue;
       ++board.failures;
@@ -94,7 +68,7 @@ int run(const Options& options) {
     int status = 0;
     waitpid(child, &status, 0);
     if (board.current >= options.points) break;
-    const Case each = make_case(options.seed, board.current, options.op);
+    const codegen::Case each = codegen::random_case(options.seed, board.current, options.op);
     ++board.failures;
     fmt::print("CRASH {} ({})\n  {}\n", board.current.load(), status, schedule::to_text(each.point));
     std::fflush(stdout);
@@ -112,7 +86,8 @@ int main(int argc, char** argv) {
   Options options;
   app.add_option("--points", options.points, "how many points, over all shards")->capture_default_str();
   app.add_option("--seed", options.seed)->capture_default_str();
-  app.add_option("--shard", options.shard, "i/n: check every n-th point, from the i-th")->capture_default_str();
+  app.add_option("--shard", options.shard, "i/n: check every n-th point, from the i-th")
+      ->capture_default_str();
   app.add_option("--op", options.op, "only this op");
   CLI11_PARSE(app, argc, argv);
   return run(options);

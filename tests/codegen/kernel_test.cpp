@@ -1,8 +1,8 @@
 // Kernels of chosen and of random points equal the reference.
-#include <catch2/catch.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
 
@@ -12,7 +12,8 @@ namespace waco::codegen {
 namespace {
 
 const measure::KernelCache& test_cache() {
-  static const auto folder = std::filesystem::temp_directory_path() / fmt::format("waco-kernel-test-{}", getpid());
+  static const auto folder =
+      std::filesystem::temp_directory_path() / fmt::format("waco-kernel-test-{}", getpid());
   static const measure::KernelCache cache(measure::Compiler::find(), folder);
   static const int at_exit = std::atexit([] { std::filesystem::remove_all(folder); });
   (void)at_exit;
@@ -24,12 +25,34 @@ void check_on_several_matrices(const std::string& text) {
   Random random(11);
   for (int n = 0; n < 6; ++n) {
     const auto tensor = random_small_tensor(schedule::sparse_order(point.problem.op), random);
-    INFO(text << " on " << tensor.dims[0] << " x " << tensor.dims[1] << ", " << tensor.num_nonzeros() << " nonzeros");
+    INFO(text << " on " << tensor.dims[0] << " x " << tensor.dims[1] << ", " << tensor.num_nonzeros()
+              << " nonzeros");
     CHECK(check_point(point, tensor, test_cache()) == "");
   }
 }
 
+void check_random_points(const char* op) {
+  for (int64_t n = 0; n < 60; ++n) {
+    const Case each = random_case(2024, n, op);
+    INFO(n << ": " << schedule::to_text(each.point));
+    CHECK(check_point(each.point, each.tensor, test_cache()) == "");
+  }
+}
+
 }  // namespace
+
+TEST_CASE("kernel: random points of spmv equal the reference", "[codegen]") {
+  check_random_points("spmv");
+}
+TEST_CASE("kernel: random points of spmm equal the reference", "[codegen]") {
+  check_random_points("spmm");
+}
+TEST_CASE("kernel: random points of sddmm equal the reference", "[codegen]") {
+  check_random_points("sddmm");
+}
+TEST_CASE("kernel: random points of mttkrp equal the reference", "[codegen]") {
+  check_random_points("mttkrp");
+}
 
 TEST_CASE("kernel: spmv formats equal the reference", "[codegen]") {
   for (const char* text : {
@@ -61,12 +84,14 @@ TEST_CASE("kernel: spmm formats equal the reference", "[codegen]") {
            "spmm f32 J=37 | A: i:U k:C | loop: i k j | par: i static x2 | unroll 4",
            "spmm f32 J=600 | A: i:U k:C | loop: i k j | par: i static x2 | unroll 4",
            "spmm f64 J=32 | A: i1:U k:C i0:U [i/4] | loop: i1 k i0 j | par: i1 static x2",
-           "spmm f32 J=64 | A: i1:U k1:C i0:U k0:U [i/3 k/3] | loop: i1 j1 k1 i0 k0 j0 [j/32] | par: i1 static x2",
+           "spmm f32 J=64 | A: i1:U k1:C i0:U k0:U [i/3 k/3] | loop: i1 j1 k1 i0 k0 j0 [j/32] | par: i1 "
+           "static x2",
            "spmm f32 J=64 | A: k1:U i:C k0:C [k/16] | loop: k1 i k0 j | par: i dynamic,4 x2 | unroll 2",
            "spmm f32 J=33 | A: k:U i:C | loop: k i j | par: k static x2 | unroll 4",
            "spmm f32 J=20 | A: i:C k:S | loop: i k j | par: i balanced x2 | unroll 4",
            "spmm f32 J=32 | A: i:U k:C | loop: k i j | par: i static x2",
-           "spmm f32 J=40 | A: i1:U i0:U k:L [i/4 sort:32] | loop: i1 k i0 j | par: i1 static x2 | prefetch 2",
+           "spmm f32 J=40 | A: i1:U i0:U k:L [i/4 sort:32] | loop: i1 k i0 j | par: i1 static x2 | prefetch "
+           "2",
            "spmm f32 J=48 | A: i:U k:C | loop: j1 i k j0 [j/16] | par: j1 static x2",
            "spmm f32 J=48 | A: i:U k:C | loop: i k j1 j0 [j/16] | par: i balanced x3 | unroll 4",
            "spmm f32 J=48 | A: i:U k:C | loop: j1 i k j0 [j/16] | par: i balanced x3",
@@ -84,7 +109,8 @@ TEST_CASE("kernel: sddmm formats equal the reference", "[codegen]") {
            "sddmm f32 K=32 | A: j:U i:C | loop: j i k | par: j static x2 | unroll 4",
            "sddmm f32 K=32 | A: i:C j:S | loop: i j k | par: i static x2 | unroll 4",
            "sddmm f32 K=32 | A: i1:U i0:U j:L [i/8 sort:16] | loop: i1 j i0 k | par: i1 static x2",
-           "sddmm f32 K=48 | A: j1:U i:U j0:C [j/16] | loop: j1 i j0 k | par: i static x2 | unroll 2 prefetch 2",
+           "sddmm f32 K=48 | A: j1:U i:U j0:C [j/16] | loop: j1 i j0 k | par: i static x2 | unroll 2 "
+           "prefetch 2",
            "sddmm f32 K=48 | A: i:U j:C | loop: k1 i j k0 [k/16] | par: k1 static x2",
            "sddmm f32 K=2000 | A: i:U j:C | loop: i j k | par: i static x2 | unroll 4",
        })
@@ -99,7 +125,8 @@ TEST_CASE("kernel: mttkrp formats equal the reference", "[codegen]") {
            "mttkrp f32 J=16 | A: k:U l:C i:C | loop: k l i j | par: k static x2 | unroll 4",
            "mttkrp f32 J=16 | A: k:U i:C l:C | loop: k i l j | par: i static x2",
            "mttkrp f32 J=16 | A: i:C k:S l:S | loop: i k l j | par: i balanced x2 | unroll 4",
-           "mttkrp f32 J=8 | A: i1:C k1:S l1:S i0:C k0:S l0:S [i/8 k/8 l/8] | loop: i1 k1 l1 i0 k0 l0 j | par: i1 balanced x2",
+           "mttkrp f32 J=8 | A: i1:C k1:S l1:S i0:C k0:S l0:S [i/8 k/8 l/8] | loop: i1 k1 l1 i0 k0 l0 j | "
+           "par: i1 balanced x2",
            "mttkrp f32 J=16 | A: i1:U i0:U k:L l:S [i/4 sort:8] | loop: i1 k l i0 j | par: i1 static x2",
            "mttkrp f32 J=40 | A: i:U k:C l:C | loop: i j1 k l j0 [j/8] | par: i static x2",
            "mttkrp f32 J=16 | A: i:U k:C l:C | loop: l i k j | par: l static x2",

@@ -12,6 +12,7 @@
 #include "waco/measure/operands.hpp"
 #include "waco/measure/reference.hpp"
 #include "waco/pattern/pattern_counts.hpp"
+#include "waco/schedule/space.hpp"
 #include "waco/schedule/storage_size.hpp"
 
 namespace waco::codegen {
@@ -29,7 +30,8 @@ class Library {
     if (handle_ != nullptr) dlclose(handle_);
   }
   waco_kernel_function kernel() const {
-    return handle_ == nullptr ? nullptr : reinterpret_cast<waco_kernel_function>(dlsym(handle_, "waco_kernel"));
+    return handle_ == nullptr ? nullptr
+                              : reinterpret_cast<waco_kernel_function>(dlsym(handle_, "waco_kernel"));
   }
 
  private:
@@ -43,11 +45,14 @@ std::array<int64_t, 3> three(const std::vector<int64_t>& dims) {
 }
 
 void poison(std::vector<char>& bytes, int value_bytes) {
-  for (size_t at = 0; at + static_cast<size_t>(value_bytes) <= bytes.size(); at += static_cast<size_t>(value_bytes)) {
+  for (size_t at = 0; at + static_cast<size_t>(value_bytes) <= bytes.size();
+       at += static_cast<size_t>(value_bytes)) {
     const float f = std::numeric_limits<float>::quiet_NaN();
     const double d = std::numeric_limits<double>::quiet_NaN();
-    if (value_bytes == 4) std::memcpy(bytes.data() + at, &f, 4);
-    else std::memcpy(bytes.data() + at, &d, 8);
+    if (value_bytes == 4)
+      std::memcpy(bytes.data() + at, &f, 4);
+    else
+      std::memcpy(bytes.data() + at, &d, 8);
   }
 }
 
@@ -80,6 +85,26 @@ matrix::SparseTensor random_small_tensor(int order, Random& random) {
   }
   matrix::sort_and_merge(tensor);
   return tensor;
+}
+
+Case random_case(uint64_t seed, int64_t n, const std::string& only_op) {
+  Random random(seed * 0x100000001b3ull + static_cast<uint64_t>(n));
+  static constexpr schedule::Op kOps[] = {schedule::Op::kSpmv, schedule::Op::kSpmm, schedule::Op::kSddmm,
+                                          schedule::Op::kMttkrp};
+  static constexpr int64_t kSizes[] = {1, 2, 7, 8, 16, 20, 32, 33, 64, 100, 256, 300};
+  schedule::Problem problem;
+  problem.op = only_op.empty() ? kOps[n % 4] : *schedule::parse_op(only_op);
+  problem.type = random.chance(0.5) ? schedule::ValueType::kF32 : schedule::ValueType::kF64;
+  problem.rhs = schedule::has_dense_index(problem.op) ? kSizes[random.below(std::size(kSizes))] : 1;
+  Case result;
+  result.tensor = random_small_tensor(schedule::sparse_order(problem.op), random);
+  schedule::SpaceLimits limits;
+  limits.max_threads = 3;
+  schedule::ScheduleSpace space(problem, result.tensor.dims, limits);
+  result.point = random.chance(0.5) ? space.sample_uniform(random)
+                                    : space.sample_stratified(
+                                          random, schedule::kStrata[random.below(schedule::kStrata.size())]);
+  return result;
 }
 
 std::string check_point(const schedule::SuperSchedule& point, const matrix::SparseTensor& tensor,

@@ -1,4 +1,5 @@
-// Builds the kernel of one point over one small tensor, runs it in this process and compares with the reference.
+// Builds the kernel of one point over one small tensor, runs it in this process and compares with the
+// reference.
 #pragma once
 
 #include <string>
@@ -13,8 +14,17 @@ namespace waco::codegen {
 /// A small tensor of a random shape: empty, 1 x n, n x 1, dense rows, blocks, hypersparse, ...
 matrix::SparseTensor random_small_tensor(int order, Random& random);
 
-/// Packs, compiles, runs twice and compares; also compares predicted with packed storage. Empty when all is right,
-/// otherwise what is wrong.
+struct Case {
+  schedule::SuperSchedule point;
+  matrix::SparseTensor tensor;
+};
+
+/// Case number `n` of a seed: op (or `only_op`, if not empty), type, size, matrix and point all follow from
+/// these.
+Case random_case(uint64_t seed, int64_t n, const std::string& only_op);
+
+/// Packs, compiles, runs twice and compares; also compares predicted with packed storage. Empty when all is
+/// right, otherwise what is wrong.
 std::string check_point(const schedule::SuperSchedule& point, const matrix::SparseTensor& tensor,
                         const measure::KernelCache& cache);
 

@@ -34,8 +34,8 @@ class Error : public std::runtime_error {
 class InputError : public Error {
  public:
   InputError(const std::string& file, int64_t line, const std::string& message)
-      : Error(ExitCode::kInput,
-              line > 0 ? fmt::format("{}:{}: {}", file, line, message) : fmt::format("{}: {}", file, message)) {}
+      : Error(ExitCode::kInput, line > 0 ? fmt::format("{}:{}: {}", file, line, message)
+                                         : fmt::format("{}: {}", file, message)) {}
 };
 
 /// A wrong option or a combination of options that makes no sense.
@@ -58,8 +58,9 @@ class AssertionError : public std::logic_error {
 
 }  // namespace waco
 
-#define WACO_ASSERT(condition)                                                                             \
-  do {                                                                                                     \
-    if (!(condition))                                                                                      \
-      throw ::waco::AssertionError(fmt::format("{}:{}: internal error: {}", __FILE__, __LINE__, #condition)); \
+#define WACO_ASSERT(condition)                                                       \
+  do {                                                                               \
+    if (!(condition))                                                                \
+      throw ::waco::AssertionError(                                                  \
+          fmt::format("{}:{}: internal error: {}", __FILE__, __LINE__, #condition)); \
   } while (false)

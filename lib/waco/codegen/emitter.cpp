@@ -11,10 +11,14 @@ namespace {
 
 const char* crd_type(int bytes) {
   switch (bytes) {
-    case 1: return "uint8_t";
-    case 2: return "uint16_t";
-    case 4: return "int32_t";
-    default: return "int64_t";
+    case 1:
+      return "uint8_t";
+    case 2:
+      return "uint16_t";
+    case 4:
+      return "int32_t";
+    default:
+      return "int64_t";
   }
 }
 
@@ -27,7 +31,9 @@ Emitter::Emitter(KernelShape shape) : shape_(std::move(shape)) {
 
 std::string Emitter::source() {
   emit_prologue();
-  out_.open("static void waco_body(const struct waco_storage* a, const struct waco_call* call, int thread, int threads) {{");
+  out_.open(
+      "static void waco_body(const struct waco_storage* a, const struct waco_call* call, int thread, int "
+      "threads) {{");
   emit_locals();
   if (shape_.zeroing == Zeroing::kGlobal) emit_zero_output();
   emit_nest(0, Env{});
@@ -63,7 +69,8 @@ void Emitter::emit_locals() {
     local("int64_t", fmt::format("n{}", l), fmt::format("a->level[{}].extent", l));
     if (level.kind == LevelKind::kUncompressed) continue;
     const char* type = crd_type(shape_.binding.crd_bytes[static_cast<size_t>(l)]);
-    local(fmt::format("{}*", type), fmt::format("crd{}", l), fmt::format("(const {}*)a->level[{}].crd", type, l));
+    local(fmt::format("{}*", type), fmt::format("crd{}", l),
+          fmt::format("(const {}*)a->level[{}].crd", type, l));
     if (level.kind == LevelKind::kEll) local("int64_t", "width", fmt::format("a->level[{}].width", l));
     if (level.kind == LevelKind::kCompressed || level.kind == LevelKind::kSliced)
       local("pos_t*", fmt::format("pos{}", l), fmt::format("(const pos_t*)a->level[{}].pos", l));
@@ -86,7 +93,8 @@ void Emitter::emit_locals() {
   out_.line("[[maybe_unused]] value_t* const scratch = (value_t*)call->scratch;");
   const std::string shared = "(value_t*)call->out";
   const std::string target =
-      shape_.private_outputs ? fmt::format("thread == 0 ? {} : scratch + (thread - 1) * output_size", shared) : shared;
+      shape_.private_outputs ? fmt::format("thread == 0 ? {} : scratch + (thread - 1) * output_size", shared)
+                             : shared;
   out_.line("value_t* const {} = {};", shape_.carries ? "out_all" : "out", target);
   if (shape_.carries) {
     local("int64_t", "carry_rows", split(0) > 1 ? "s0" : "1");
@@ -103,7 +111,9 @@ void Emitter::emit_zero_output() {
     return;
   }
   out_.open("{{");
-  out_.line("const int64_t zero_begin = output_size * thread / threads, zero_end = output_size * (thread + 1) / threads;");
+  out_.line(
+      "const int64_t zero_begin = output_size * thread / threads, zero_end = output_size * (thread + 1) / "
+      "threads;");
   out_.line("__builtin_memset({} + zero_begin, 0, (uint64_t)(zero_end - zero_begin) * sizeof(value_t));",
             shape_.carries ? "out_all" : "out");
   out_.close();
@@ -115,12 +125,14 @@ void Emitter::emit_sum_of_private_outputs() {
   out_.open("for (int other = 1; other < threads; ++other) {{");
   out_.line("const value_t* const theirs = scratch + (other - 1) * output_size;");
   out_.line("value_t* const ours = (value_t*)call->out;");
-  out_.line("const int64_t begin = output_size * thread / threads, end = output_size * (thread + 1) / threads;");
+  out_.line(
+      "const int64_t begin = output_size * thread / threads, end = output_size * (thread + 1) / threads;");
   out_.line("for (int64_t x = begin; x < end; ++x) ours[x] += theirs[x];");
   out_.close();
 }
 
-/// A row that several ranges share was stored by the range in which it begins; the others kept their pieces apart.
+/// A row that several ranges share was stored by the range in which it begins; the others kept their pieces
+/// apart.
 void Emitter::emit_sum_of_carries() {
   out_.margin("#pragma omp barrier");
   out_.open("for (int range = 1; thread == 0 && range < ranges; ++range) {{");

@@ -17,8 +17,8 @@ struct Env {
   std::array<std::array<std::string, 2>, 4> coordinate;  ///< [index][inner]
   std::array<std::array<bool, 2>, 4> constant{};         ///< bound by an unrolled loop
   std::array<std::string, WACO_MAX_LEVELS> position;     ///< per level
-  std::string first_copy;                                ///< position of the first of several nonzeros in flight
-  std::string slot;                                      ///< current slot of an E or L level whose lane is not bound yet
+  std::string first_copy;  ///< position of the first of several nonzeros in flight
+  std::string slot;        ///< current slot of an E or L level whose lane is not bound yet
 };
 
 /// The part of the dense index that the code being written covers.
@@ -102,10 +102,11 @@ class Emitter {
   // emitter_names.cpp: coordinates, positions, rows
   Env bind(const Env& env, const schedule::Loop& loop, const std::string& value, bool constant) const;
   void resolve(Env& env) const;
-  std::string full_index(const Env& env, int mode) const;     ///< may run past the dimension (unrolled inner parts)
+  std::string full_index(const Env& env,
+                         int mode) const;  ///< may run past the dimension (unrolled inner parts)
   std::string clamped_index(const Env& env, int mode) const;  ///< always a valid coordinate
   bool may_overrun(const Env& env, int mode) const;
-  std::string row(const Env& env, int mode);                  ///< row of a dense operand or of the output
+  std::string row(const Env& env, int mode);  ///< row of a dense operand or of the output
   std::string extent(schedule::Var var) const;
   std::string level_extent(int level) const;
   std::string parent_position(const Env& env, int level) const;
@@ -129,9 +130,7 @@ class Emitter {
   int split(int mode) const { return format().split[static_cast<size_t>(mode)]; }
   int num_levels() const { return static_cast<int>(format().levels.size()); }
   /// Accumulators live inside the steps over a tile that exceeds the registers.
-  bool steps_hold_scope() const {
-    return shape_.tile_in_memory && !schedule::dense_index_is_reduced(op());
-  }
+  bool steps_hold_scope() const { return shape_.tile_in_memory && !schedule::dense_index_is_reduced(op()); }
   /// Dense operands as (number, sparse mode that selects the row).
   std::vector<std::pair<int, int>> operands() const;
   std::string vec() const;  ///< the vector type's suffix: number of lanes
@@ -140,7 +139,7 @@ class Emitter {
   Writer out_;
   std::vector<std::map<std::string, std::string>> memo_{1};
   Tile tile_;
-  int copies_ = 1;          ///< nonzeros in flight in the code being written
+  int copies_ = 1;  ///< nonzeros in flight in the code being written
   bool in_scope_ = false;
   std::vector<Accumulator> scope_;
   std::string target_ = "c";  ///< accumulator prefix: "c" or, inside a factored loop, "t"

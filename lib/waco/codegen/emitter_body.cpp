@@ -44,9 +44,9 @@ std::vector<Env> Emitter::unrolled(const Env& env, bool outputs_only) const {
   for (int d = shape_.nest.num_runtime; d < num_loops; ++d) {
     const Loop& l = loop(d);
     if (!l.unrolled || (outputs_only && !is_output(l.vars[0]))) continue;
-    const bool along_vector = d == num_loops - 1 && (shape_.axis == VectorAxis::kLanes ||
-                                                     shape_.axis == VectorAxis::kBlockOutput ||
-                                                     shape_.axis == VectorAxis::kBlockReduced);
+    const bool along_vector =
+        d == num_loops - 1 && (shape_.axis == VectorAxis::kLanes || shape_.axis == VectorAxis::kBlockOutput ||
+                               shape_.axis == VectorAxis::kBlockReduced);
     std::vector<Env> next;
     for (const Env& partial : result)
       for (int value = 0; value < (along_vector ? 1 : split(l.vars[0].index)); ++value)
@@ -112,8 +112,9 @@ void Emitter::declare(const std::vector<Accumulator>& accumulators, bool from_ou
         out_.line("vec{} {}_{} = {{}};", vec(), acc.name, v);
       } else {
         const bool partial = !tile_.tail.empty() && v == tile_.num_vectors - 1;
-        out_.line("vec{0} {1}_{2} = load{3}{0}({4} + {5} + {6}{7});", vec(), acc.name, v, partial ? "_part" : "", row,
-                  tile_.base, v * shape_.lanes, partial ? ", " + tile_.tail : "");
+        out_.line("vec{0} {1}_{2} = load{3}{0}({4} + {5} + {6}{7});", vec(), acc.name, v,
+                  partial ? "_part" : "", row, tile_.base, v * shape_.lanes,
+                  partial ? ", " + tile_.tail : "");
       }
     }
   }
@@ -152,7 +153,8 @@ void Emitter::emit_factored(int depth, const Env& env) {
     const std::string stem = sum.name.substr(0, sum.name.find("_u"));
     for (int v = 0; v < count; ++v) {
       std::string all = fmt::format("{}_{}", sum.name, v);
-      for (int copy = 1; split_ && copy < shape_.copies; ++copy) all += fmt::format(" + {}_u{}_{}", stem, copy, v);
+      for (int copy = 1; split_ && copy < shape_.copies; ++copy)
+        all += fmt::format(" + {}_u{}_{}", stem, copy, v);
       out_.line("c{}_{} += {} * ({});", stem.substr(1), v, operand_vector(shape_.factored, env, v), all);
     }
   }
@@ -164,14 +166,15 @@ void Emitter::emit_factored(int depth, const Env& env) {
 
 void Emitter::emit_body(const Env& env) {
   if (!shape_.tile_in_memory) return emit_leaves(env);
-  const std::string width = tile_.whole ? "rhs"
+  const std::string width = tile_.whole          ? "rhs"
                             : tile_.tail.empty() ? fmt::format("{} + {}", tile_.base, compute().dense_tile)
                                                  : fmt::format("{} + {}", tile_.base, tile_.tail);
   const bool reduced = schedule::dense_index_is_reduced(op());
   int outputs = 1;
   for (const Loop& l : shape_.nest.loops)
     if (l.unrolled && is_output(l.vars[0])) outputs *= split(l.vars[0].index);
-  const int step = std::clamp((num_registers(shape_.binding) - 3) / (outputs * (reduced ? copies_ : 1)), 1, 4);
+  const int step =
+      std::clamp((num_registers(shape_.binding) - 3) / (outputs * (reduced ? copies_ : 1)), 1, 4);
   emit_dense_steps(tile_.base, width, step, [&] {
     if (reduced) {
       emit_leaves(env);
@@ -198,11 +201,11 @@ std::string Emitter::operand_vector(int operand, const Env& env, int vector) {
   const std::string r = row(env, mode);
   const std::string key = fmt::format("dense{}:{}:{}", operand, r, tile_.base);
   const std::string pointer =
-      named(key, "value_t*", "b", fmt::format("dense{} + {} * rhs + {}", operand, r, tile_.base) );
+      named(key, "value_t*", "b", fmt::format("dense{} + {} * rhs + {}", operand, r, tile_.base));
   const bool partial = !tile_.tail.empty() && vector == tile_.num_vectors - 1;
   return named(fmt::format("{}:{}", pointer, vector), "vec" + vec(), "x",
-               fmt::format("load{}{}({} + {}{})", partial ? "_part" : "", vec(), pointer, vector * shape_.lanes,
-                           partial ? ", " + tile_.tail : ""));
+               fmt::format("load{}{}({} + {}{})", partial ? "_part" : "", vec(), pointer,
+                           vector * shape_.lanes, partial ? ", " + tile_.tail : ""));
 }
 
 /// Vectors outside, nonzeros inside: a vector of a shared operand is loaded once and used by all.
@@ -212,7 +215,8 @@ void Emitter::emit_dense_leaves(const std::vector<Leaf>& all) {
     for (const Leaf& leaf : all) {
       switch (op()) {
         case Op::kSpmm:
-          out_.line("{}_{} += {} * {};", leaf.accumulator, v, value_of(leaf.env), operand_vector(0, leaf.env, v));
+          out_.line("{}_{} += {} * {};", leaf.accumulator, v, value_of(leaf.env),
+                    operand_vector(0, leaf.env, v));
           break;
         case Op::kSddmm:
           out_.line("{}_{} += {} * {};", leaf.accumulator, v % sums, operand_vector(0, leaf.env, v),
@@ -224,7 +228,8 @@ void Emitter::emit_dense_leaves(const std::vector<Leaf>& all) {
                       operand_vector(1 - shape_.factored, leaf.env, v));
           } else {
             const std::string b = operand_vector(0, leaf.env, v), c = operand_vector(1, leaf.env, v);
-            const std::string product = named(fmt::format("{}*{}", b, c), "vec" + vec(), "bc", fmt::format("{} * {}", b, c));
+            const std::string product =
+                named(fmt::format("{}*{}", b, c), "vec" + vec(), "bc", fmt::format("{} * {}", b, c));
             out_.line("{}_{} += {} * {};", leaf.accumulator, v, value_of(leaf.env), product);
           }
           break;
@@ -244,15 +249,15 @@ void Emitter::emit_spmv_leaf(const Leaf& leaf) {
         out_.line("{}_0 += {} * dense0[{}];", leaf.accumulator, value_of(leaf.env), row(leaf.env, 1));
         break;
       case VectorAxis::kLanes:
-        out_.line("{}_{} += {} * gather{}(dense0, crd2 + {} + {});", leaf.accumulator, v, value, vec(), position,
-                  v * shape_.lanes);
+        out_.line("{}_{} += {} * gather{}(dense0, crd2 + {} + {});", leaf.accumulator, v, value, vec(),
+                  position, v * shape_.lanes);
         break;
       case VectorAxis::kBlockOutput:
         out_.line("{}_{} += {} * dense0[{}];", leaf.accumulator, v, value, row(leaf.env, 1));
         break;
       case VectorAxis::kBlockReduced:
-        out_.line("{}_{} += {} * load{}(dense0 + {} + {});", leaf.accumulator, v, value, vec(), full_index(leaf.env, 1),
-                  v * shape_.lanes);
+        out_.line("{}_{} += {} * load{}(dense0 + {} + {});", leaf.accumulator, v, value, vec(),
+                  full_index(leaf.env, 1), v * shape_.lanes);
         break;
       default:
         WACO_ASSERT(false);
@@ -265,12 +270,14 @@ void Emitter::emit_position_vectors(const Env& env, const std::string& begin, co
   const int level = num_levels() - 1;
   const Var var = format().levels[static_cast<size_t>(level)].var;
   const std::string base =
-      var.inner ? fmt::format("dense0 + {} * s{}", env.coordinate[static_cast<size_t>(var.index)][0], var.index) : "dense0";
+      var.inner
+          ? fmt::format("dense0 + {} * s{}", env.coordinate[static_cast<size_t>(var.index)][0], var.index)
+          : "dense0";
   const std::string name = accumulator_of(env, 0);
   const std::string p = fmt::format("p{}", level), last = fresh("end");
   const auto product = [&](int vector) {
-    return fmt::format("load{0}(vals + {1} + {2}) * gather{0}({3}, crd{4} + {1} + {2})", vec(), p, vector * shape_.lanes,
-                       base, level);
+    return fmt::format("load{0}(vals + {1} + {2}) * gather{0}({3}, crd{4} + {1} + {2})", vec(), p,
+                       vector * shape_.lanes, base, level);
   };
   out_.line("int64_t {} = {};", p, begin);
   out_.line("const int64_t {} = {};", last, end);
@@ -358,18 +365,21 @@ void Emitter::flush_spmv(const Accumulator& acc) {
   for (int v = 0; v < shape_.num_vectors; ++v) {
     const int in_block = std::min(shape_.lanes, split(0) - v * shape_.lanes);
     const std::string base = fmt::format("{} + {}", first, v * shape_.lanes);
-    const std::string count =
-        shape_.binding.exact[0] ? std::to_string(in_block) : fmt::format("waco_min({}, d0 - ({}))", in_block, base);
+    const std::string count = shape_.binding.exact[0]
+                                  ? std::to_string(in_block)
+                                  : fmt::format("waco_min({}, d0 - ({}))", in_block, base);
     if (sorted) {
-      out_.line("for (int64_t lane = 0; lane < {}; ++lane) out[row_of[{} + lane]] {} {}_{}[lane];", count, base, assign,
-                acc.name, v);
+      out_.line("for (int64_t lane = 0; lane < {}; ++lane) out[row_of[{} + lane]] {} {}_{}[lane];", count,
+                base, assign, acc.name, v);
       continue;
     }
     const std::string at = fmt::format("out + ({}{})", base, shape_.carries ? " - row_shift" : "");
-    const std::string whole = fmt::format("store{0}({1}, {2}{3}_{4});", vec(), at,
-                                          shape_.stores ? "" : fmt::format("load{}({}) + ", vec(), at), acc.name, v);
+    const std::string whole =
+        fmt::format("store{0}({1}, {2}{3}_{4});", vec(), at,
+                    shape_.stores ? "" : fmt::format("load{}({}) + ", vec(), at), acc.name, v);
     const std::string some =
-        fmt::format("for (int64_t lane = 0; lane < {}; ++lane) ({})[lane] {} {}_{}[lane];", count, at, assign, acc.name, v);
+        fmt::format("for (int64_t lane = 0; lane < {}; ++lane) ({})[lane] {} {}_{}[lane];", count, at, assign,
+                    acc.name, v);
     if (in_block < shape_.lanes) {
       out_.line("{}", some);
     } else if (shape_.binding.exact[0]) {

@@ -1,4 +1,5 @@
-// The run-time loops: concordant walks, discordant extents with their look-ups, work sharing (see emitter.hpp).
+// The run-time loops: concordant walks, discordant extents with their look-ups, work sharing (see
+// emitter.hpp).
 #include <algorithm>
 
 #include "waco/base/error.hpp"
@@ -41,8 +42,10 @@ void Emitter::emit_loop(int depth, Env env) {
       const Var var = l.vars[0];
       const auto& outer = env.coordinate[static_cast<size_t>(var.index)][0];
       std::string end = extent(var);
-      // An inner part whose outer part is known stops at the dimension; otherwise what runs over is clamped later.
-      const bool bounded = var.inner && !shape_.binding.exact[static_cast<size_t>(var.index)] && !outer.empty();
+      // An inner part whose outer part is known stops at the dimension; otherwise what runs over is clamped
+      // later.
+      const bool bounded =
+          var.inner && !shape_.binding.exact[static_cast<size_t>(var.index)] && !outer.empty();
       if (bounded) end = fmt::format("waco_min({}, d{} - {} * s{})", end, var.index, outer, var.index);
       const std::string name = var_name(var);
       env.coordinate[static_cast<size_t>(var.index)][var.inner] = name;
@@ -70,8 +73,8 @@ void Emitter::emit_counted_loop(int depth, Env env, const std::string& name, con
 }
 
 /// One loop over [begin, end), shared between threads when it is the parallel one.
-void Emitter::emit_range_loop(int depth, const std::string& name, const std::string& begin, const std::string& end,
-                              const Body& body) {
+void Emitter::emit_range_loop(int depth, const std::string& name, const std::string& begin,
+                              const std::string& end, const Body& body) {
   const bool parallel = loop(depth).parallel && compute().threads > 1;
   if (parallel && compute().policy == Policy::kBalanced) return emit_balanced_loop(name, body);
   if (parallel) {
@@ -96,7 +99,8 @@ void Emitter::emit_range_loop(int depth, const std::string& name, const std::str
   out_.close();
 }
 
-/// Contiguous ranges of level 0, one for each thread that was asked for (any number of threads may serve them).
+/// Contiguous ranges of level 0, one for each thread that was asked for (any number of threads may serve
+/// them).
 void Emitter::emit_balanced_loop(const std::string& name, const Body& body) {
   out_.open("for (int range = thread; range < ranges; range += threads) {{");
   push();
@@ -177,9 +181,10 @@ void Emitter::emit_slot_loop(int depth, Env env) {
   const int level = loop(depth).level;
   const std::string slice = env.position[0];
   const bool fixed = format().levels[static_cast<size_t>(level)].kind == LevelKind::kEll;
-  const std::string begin = fixed ? fmt::format("{} * width", slice) : fmt::format("(int64_t)pos{}[{}]", level, slice);
-  const std::string end = fixed ? fmt::format("({} + 1) * width", slice)
-                                : fmt::format("(int64_t)pos{}[{} + 1]", level, slice);
+  const std::string begin =
+      fixed ? fmt::format("{} * width", slice) : fmt::format("(int64_t)pos{}[{}]", level, slice);
+  const std::string end =
+      fixed ? fmt::format("({} + 1) * width", slice) : fmt::format("(int64_t)pos{}[{} + 1]", level, slice);
   emit_range_loop(depth, "slot", begin, end, [&] {
     if (depth == shape_.nest.innermost_sparse) emit_prefetch(depth, env, "slot");
     Env inner = env;
@@ -229,8 +234,10 @@ void Emitter::emit_dense_outer_loop(int depth, const Env& env) {
   tile_ = saved;
 }
 
-/// Walks [begin, end) of the dense index in steps of `num_vectors` vectors, then single ones, then a partial one.
-void Emitter::emit_dense_steps(const std::string& begin, const std::string& end, int num_vectors, const Body& body) {
+/// Walks [begin, end) of the dense index in steps of `num_vectors` vectors, then single ones, then a partial
+/// one.
+void Emitter::emit_dense_steps(const std::string& begin, const std::string& end, int num_vectors,
+                               const Body& body) {
   const Tile saved = tile_;
   const std::string at = fresh("at");
   out_.open("{{");
@@ -270,7 +277,8 @@ void Emitter::emit_after_binding(int depth, Env env) {
   }
 }
 
-/// Finds the position of a level (or tuple) whose coordinates are all known. Returns how many blocks it opened.
+/// Finds the position of a level (or tuple) whose coordinates are all known. Returns how many blocks it
+/// opened.
 int Emitter::emit_locate(int group, Env& env) {
   const auto first = static_cast<size_t>(group);
   const LevelKind kind = format().levels[first].kind;
@@ -294,7 +302,8 @@ int Emitter::emit_locate(int group, Env& env) {
   };
   const std::string p = fresh("p");
   if (kind == LevelKind::kCompressed) {
-    const std::string parent = parent_position(env, group), end = p + "_end", high = p + "_high", mid = p + "_mid";
+    const std::string parent = parent_position(env, group), end = p + "_end", high = p + "_high",
+                      mid = p + "_mid";
     out_.line("int64_t {} = (int64_t)pos{}[{}];", p, group, parent);
     out_.line("const int64_t {} = (int64_t)pos{}[{} + 1];", end, group, parent);
     out_.open("for (int64_t {0} = {1}; {2} < {0};) {{", high, end, p);
@@ -313,9 +322,12 @@ int Emitter::emit_locate(int group, Env& env) {
     const bool fixed = kind == LevelKind::kEll;
     const std::string slice = env.position[0], lanes = level_extent(1);
     out_.line("int64_t {0} = ({1}) * {2} + {3};", p,
-              fixed ? fmt::format("{} * width", slice) : fmt::format("(int64_t)pos{}[{}]", group, slice), lanes, lane);
-    out_.line("const int64_t {0}_end = ({1}) * {2};", p,
-              fixed ? fmt::format("({} + 1) * width", slice) : fmt::format("(int64_t)pos{}[{} + 1]", group, slice), lanes);
+              fixed ? fmt::format("{} * width", slice) : fmt::format("(int64_t)pos{}[{}]", group, slice),
+              lanes, lane);
+    out_.line(
+        "const int64_t {0}_end = ({1}) * {2};", p,
+        fixed ? fmt::format("({} + 1) * width", slice) : fmt::format("(int64_t)pos{}[{} + 1]", group, slice),
+        lanes);
     out_.line("while ({0} < {0}_end && !({1})) {0} += {2};", p, matches(p), lanes);
     out_.open("if ({0} < {0}_end) {{", p);
   }
@@ -332,9 +344,10 @@ void Emitter::emit_prefetch(int depth, const Env& env, const std::string& at) {
   const std::string lane = slots ? env.coordinate[static_cast<size_t>(format().levels[1].var.index)][1] : "";
   const bool all_lanes = slots && lane.empty();
   const int64_t row_bytes = shape_.point.problem.rhs * schedule::value_bytes(shape_.point.problem.type);
-  const int64_t tile_bytes = tile_.whole || loop_remains(depth, LoopKind::kDenseOuter)
-                                 ? row_bytes
-                                 : int64_t{tile_.num_vectors} * shape_.lanes * schedule::value_bytes(shape_.point.problem.type);
+  const int64_t tile_bytes =
+      tile_.whole || loop_remains(depth, LoopKind::kDenseOuter)
+          ? row_bytes
+          : int64_t{tile_.num_vectors} * shape_.lanes * schedule::value_bytes(shape_.point.problem.type);
   const int64_t lines = std::clamp<int64_t>((tile_bytes + 63) / 64, 1, 16);
   for (const auto& [operand, mode] : operands()) {
     for (size_t v = 0; v < loop(depth).vars.size(); ++v) {
@@ -345,11 +358,13 @@ void Emitter::emit_prefetch(int depth, const Env& env, const std::string& at) {
       if (var.inner && outer.empty()) continue;
       if (all_lanes) out_.open("for (int64_t lane = 0; lane < {}; ++lane) {{", level_extent(1));
       for (int copy = 0; copy < copies_; ++copy) {
-        const std::string position = slots ? fmt::format("({} + ahead) * {} + {}", at, level_extent(1), all_lanes ? "lane" : lane)
-                                           : fmt::format("{} + ahead + {}", at, copy);
+        const std::string position =
+            slots ? fmt::format("({} + ahead) * {} + {}", at, level_extent(1), all_lanes ? "lane" : lane)
+                  : fmt::format("{} + ahead + {}", at, copy);
         std::string target = fmt::format("(int64_t)crd{}[{}]", l, position);
         if (split(mode) > 1)
-          target = var.inner ? fmt::format("({} * s{} + {})", outer, mode, target) : fmt::format("({} * s{})", target, mode);
+          target = var.inner ? fmt::format("({} * s{} + {})", outer, mode, target)
+                             : fmt::format("({} * s{})", target, mode);
         const std::string row = fresh("ahead");
         out_.line("const value_t* {} = dense{} + {} * rhs + {};", row, operand, target,
                   loop_remains(depth, LoopKind::kDenseOuter) ? "0" : tile_.base);
@@ -372,22 +387,29 @@ void Emitter::emit_zero_rows(const Env& env) {
   const auto& parts = env.coordinate[0];
   const std::string s = split(0) > 1 ? fmt::format("s0") : "1";
   const bool whole = split(0) > 1 && parts[1].empty();
-  const std::string begin = split(0) == 1 ? parts[0] : whole ? fmt::format("{} * s0", parts[0]) : full_index(env, 0);
+  const std::string begin = split(0) == 1 ? parts[0]
+                            : whole       ? fmt::format("{} * s0", parts[0])
+                                          : full_index(env, 0);
   const std::string count = whole ? fmt::format("waco_min(s0, d0 - {} * s0)", parts[0]) : "1";
   const std::string shift = shape_.carries ? " - row_shift" : "";
   if (tile_.whole) {
-    out_.line("__builtin_memset(out + ({}{}) * rhs, 0, (uint64_t)({} * rhs) * sizeof(value_t));", begin, shift, count);
+    out_.line("__builtin_memset(out + ({}{}) * rhs, 0, (uint64_t)({} * rhs) * sizeof(value_t));", begin,
+              shift, count);
     return;
   }
-  const std::string width = tile_.tail.empty() ? std::to_string(tile_.num_vectors * shape_.lanes) : tile_.tail;
+  const std::string width =
+      tile_.tail.empty() ? std::to_string(tile_.num_vectors * shape_.lanes) : tile_.tail;
   out_.open("for (int64_t row = {0}, row_end = {0} + {1}; row < row_end; ++row) {{", begin, count);
-  out_.line("__builtin_memset(out + (row{}) * rhs + {}, 0, (uint64_t){} * sizeof(value_t));", shift, tile_.base, width);
+  out_.line("__builtin_memset(out + (row{}) * rhs + {}, 0, (uint64_t){} * sizeof(value_t));", shift,
+            tile_.base, width);
   out_.close();
 }
 
 /// Loads dense rows that do not change in the loops further in, as long as registers are left for them.
 void Emitter::hoist_operands(int depth, const Env& env) {
-  if (depth == 0 || depth >= shape_.nest.num_runtime || !schedule::has_dense_index(op()) || shape_.tile_in_memory) return;
+  if (depth == 0 || depth >= shape_.nest.num_runtime || !schedule::has_dense_index(op()) ||
+      shape_.tile_in_memory)
+    return;
   if (loop_remains(depth - 1, LoopKind::kDenseOuter)) return;
   const int room = num_registers(shape_.binding) / 2;
   const auto hoist = [&](int operand, int mode) {

@@ -14,9 +14,13 @@ bool Emitter::is_output(Var var) const {
   return schedule::mode_is_output(op(), var.index);
 }
 
-std::string Emitter::vec() const { return std::to_string(shape_.lanes); }
+std::string Emitter::vec() const {
+  return std::to_string(shape_.lanes);
+}
 
-std::string Emitter::fresh(const std::string& prefix) { return prefix + "_" + std::to_string(next_name_++); }
+std::string Emitter::fresh(const std::string& prefix) {
+  return prefix + "_" + std::to_string(next_name_++);
+}
 
 std::string Emitter::var_name(Var var) const {
   const char letter = schedule::index_name(op(), var.index);
@@ -67,7 +71,8 @@ Env Emitter::bind(const Env& env, const Loop& loop, const std::string& value, bo
   return result;
 }
 
-/// Fills in the positions of U levels, and of an E or L level whose lane has become known, as far as they follow.
+/// Fills in the positions of U levels, and of an E or L level whose lane has become known, as far as they
+/// follow.
 void Emitter::resolve(Env& env) const {
   for (int l = 0; l < num_levels(); ++l) {
     const auto at = static_cast<size_t>(l);
@@ -76,8 +81,9 @@ void Emitter::resolve(Env& env) const {
     const auto& level = format().levels[at];
     const std::string& coordinate = env.coordinate[static_cast<size_t>(level.var.index)][level.var.inner];
     if (level.kind == LevelKind::kUncompressed && !coordinate.empty()) {
-      env.position[at] = l == 0 ? coordinate
-                                : fmt::format("({} * {} + {})", env.position[at - 1], level_extent(l), coordinate);
+      env.position[at] =
+          l == 0 ? coordinate
+                 : fmt::format("({} * {} + {})", env.position[at - 1], level_extent(l), coordinate);
     } else if ((level.kind == LevelKind::kEll || level.kind == LevelKind::kSliced) && !env.slot.empty()) {
       const std::string& lane = env.coordinate[static_cast<size_t>(format().levels[1].var.index)][1];
       if (lane.empty()) return;
@@ -96,9 +102,10 @@ void Emitter::resolve(Env& env) const {
 std::string Emitter::full_index(const Env& env, int mode) const {
   const auto& parts = env.coordinate[static_cast<size_t>(mode)];
   if (split(mode) == 1) return parts[0];
-  return fmt::format("({} * {} + {})", parts[0], split(mode) <= schedule::kMaxUnrolledSplit && env.constant[static_cast<size_t>(mode)][1]
-                                                     ? std::to_string(split(mode))
-                                                     : fmt::format("s{}", mode),
+  return fmt::format("({} * {} + {})", parts[0],
+                     split(mode) <= schedule::kMaxUnrolledSplit && env.constant[static_cast<size_t>(mode)][1]
+                         ? std::to_string(split(mode))
+                         : fmt::format("s{}", mode),
                      parts[1]);
 }
 

@@ -37,10 +37,17 @@ Storage pack_fixed_csr(const matrix::SparseTensor& tensor, const schedule::Probl
     waco_level& level = storage.abi().level[l];
     if (level.crd == nullptr) continue;
     switch (level.crd_bytes) {
-      case 1: wide ? widen<uint8_t, int64_t>(level) : widen<uint8_t, int32_t>(level); break;
-      case 2: wide ? widen<uint16_t, int64_t>(level) : widen<uint16_t, int32_t>(level); break;
-      case 4: if (wide) widen<int32_t, int64_t>(level); break;
-      default: break;
+      case 1:
+        wide ? widen<uint8_t, int64_t>(level) : widen<uint8_t, int32_t>(level);
+        break;
+      case 2:
+        wide ? widen<uint16_t, int64_t>(level) : widen<uint16_t, int32_t>(level);
+        break;
+      case 4:
+        if (wide) widen<int32_t, int64_t>(level);
+        break;
+      default:
+        break;
     }
   }
   return storage;
@@ -49,13 +56,17 @@ Storage pack_fixed_csr(const matrix::SparseTensor& tensor, const schedule::Probl
 std::string fixed_csr_source(const schedule::Problem& problem, const Binding& binding) {
   std::string op(schedule::name(problem.op));
   for (char& c : op) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  std::string source = fmt::format("#define WACO_OP_{}\n#define WACO_RHS {}\n#define WACO_VALUE {}\n#define WACO_POS {}\n",
-                                   op, problem.rhs, problem.type == schedule::ValueType::kF32 ? "float" : "double",
-                                   binding.pos_bytes == 4 ? "int32_t" : "int64_t");
+  std::string source =
+      fmt::format("#define WACO_OP_{}\n#define WACO_RHS {}\n#define WACO_VALUE {}\n#define WACO_POS {}\n", op,
+                  problem.rhs, problem.type == schedule::ValueType::kF32 ? "float" : "double",
+                  binding.pos_bytes == 4 ? "int32_t" : "int64_t");
   for (int l = 0; l < schedule::sparse_order(problem.op); ++l) {
     const int bytes = binding.crd_bytes[static_cast<size_t>(l)];
     source += fmt::format("#define WACO_CRD{} {}\n", l,
-                          bytes == 1 ? "uint8_t" : bytes == 2 ? "uint16_t" : bytes == 8 ? "int64_t" : "int32_t");
+                          bytes == 1   ? "uint8_t"
+                          : bytes == 2 ? "uint16_t"
+                          : bytes == 8 ? "int64_t"
+                                       : "int32_t");
   }
   std::string text(template_text("fixed_csr.hpp"));
   const std::string include = "#include \"kernels-templates/abi.hpp\"\n";
@@ -67,7 +78,8 @@ std::string fixed_csr_source(const schedule::Problem& problem, const Storage& st
   const waco_storage& a = storage.abi();
   Binding binding;
   binding.pos_bytes = a.pos_bytes;
-  for (int l = 0; l < a.format.num_levels; ++l) binding.crd_bytes[static_cast<size_t>(l)] = a.level[l].crd_bytes;
+  for (int l = 0; l < a.format.num_levels; ++l)
+    binding.crd_bytes[static_cast<size_t>(l)] = a.level[l].crd_bytes;
   return fixed_csr_source(problem, binding);
 }
 

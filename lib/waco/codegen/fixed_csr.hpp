@@ -12,13 +12,13 @@ namespace waco::codegen {
 /// Flags of the baseline, those of the paper's artifact, besides -fopenmp -fPIC -shared.
 inline constexpr const char* kBaselineFlags = "-O3 -march=native -ffast-math -Wno-psabi";
 
-/// The operand of the baseline: csr_point(problem).format, its coordinates widened to 32 bits (64 beyond 2^31), as
-/// every CSR library holds them.
+/// The operand of the baseline: csr_point(problem).format, its coordinates widened to 32 bits (64 beyond
+/// 2^31), as every CSR library holds them.
 Storage pack_fixed_csr(const matrix::SparseTensor& tensor, const schedule::Problem& problem, int threads);
 
-/// Source of the baseline, with the entry point of every kernel: rows in dynamic chunks of waco_call.chunk (128 for
-/// spmv, else 32), the result accumulated in memory, zeroed inside the call.
-/// Of the binding, the widths of coordinates and positions count.
+/// Source of the baseline, with the entry point of every kernel: rows in dynamic chunks of waco_call.chunk
+/// (128 for spmv, else 32), the result accumulated in memory, zeroed inside the call. Of the binding, the
+/// widths of coordinates and positions count.
 std::string fixed_csr_source(const schedule::Problem& problem, const Binding& binding);
 /// The same for an operand packed by pack_fixed_csr.
 std::string fixed_csr_source(const schedule::Problem& problem, const Storage& storage);

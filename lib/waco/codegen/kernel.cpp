@@ -19,8 +19,8 @@ int crd_bytes(int64_t extent) {
 
 }  // namespace
 
-Binding bind(const schedule::SuperSchedule& point, const std::array<int64_t, 3>& dims, int64_t num_positions_bound,
-             int vector_bytes) {
+Binding bind(const schedule::SuperSchedule& point, const std::array<int64_t, 3>& dims,
+             int64_t num_positions_bound, int vector_bytes) {
   Binding binding;
   binding.vector_bytes = vector_bytes;
   binding.pos_bytes = num_positions_bound <= INT32_MAX ? 4 : 8;
@@ -36,11 +36,13 @@ std::string kernel_source(const schedule::SuperSchedule& point, const Binding& b
   return Emitter(shape_kernel(point, binding)).source();
 }
 
-int64_t scratch_bytes(const schedule::SuperSchedule& point, const std::array<int64_t, 3>& dims, int64_t num_stored) {
+int64_t scratch_bytes(const schedule::SuperSchedule& point, const std::array<int64_t, 3>& dims,
+                      int64_t num_stored) {
   const KernelShape shape = shape_kernel(point, Binding{});
   const int64_t bytes = schedule::value_bytes(point.problem.type), threads = point.compute.threads;
   if (shape.private_outputs) {
-    const int64_t size = schedule::output_is_sparse(point.problem.op) ? num_stored : dims[0] * point.problem.rhs;
+    const int64_t size =
+        schedule::output_is_sparse(point.problem.op) ? num_stored : dims[0] * point.problem.rhs;
     return (threads - 1) * size * bytes;
   }
   return shape.carries ? threads * point.format.split[0] * point.problem.rhs * bytes : 0;
@@ -56,7 +58,8 @@ bool partition_may_cut_rows(const schedule::SuperSchedule& point) {
   if (!needs_partition(point) || levels.size() < 2 || levels[0].kind != LevelKind::kUncompressed ||
       levels[1].kind != LevelKind::kCompressed)
     return false;
-  // The outer part of a split output row, or the whole row, must be what level 0 holds, and level 1 must be walked.
+  // The outer part of a split output row, or the whole row, must be what level 0 holds, and level 1 must be
+  // walked.
   const schedule::LoopNest nest = schedule::analyze(point);
   for (const auto& loop : nest.loops)
     if (loop.kind == LoopKind::kCompressed && loop.level == 1) return true;

@@ -10,8 +10,8 @@
 
 namespace waco::codegen {
 
-/// What the source depends on besides the point: widths and divisibility, never sizes. Points and matrices with
-/// equal structure share one compiled kernel.
+/// What the source depends on besides the point: widths and divisibility, never sizes. Points and matrices
+/// with equal structure share one compiled kernel.
 struct Binding {
   std::array<int32_t, WACO_MAX_LEVELS> crd_bytes{};
   int32_t pos_bytes = 4;
@@ -19,13 +19,14 @@ struct Binding {
   int32_t vector_bytes = 32;    ///< 16, 32 or 64: the target's vector registers
 };
 
-/// The binding of a format over these dimensions; equal to what packing will produce when `num_positions_bound`
-/// (an upper bound of positions in any level) is on the same side of 2^31.
-Binding bind(const schedule::SuperSchedule& point, const std::array<int64_t, 3>& dims, int64_t num_positions_bound,
-             int vector_bytes);
+/// The binding of a format over these dimensions; equal to what packing will produce when
+/// `num_positions_bound` (an upper bound of positions in any level) is on the same side of 2^31.
+Binding bind(const schedule::SuperSchedule& point, const std::array<int64_t, 3>& dims,
+             int64_t num_positions_bound, int vector_bytes);
 
-/// A translation unit that defines `extern "C" int waco_kernel(const waco_storage*, const waco_call*)`; it includes
-/// only the ABI text and <stdint.h>/<omp.h>. Equal structure gives equal text, so the text is the cache key.
+/// A translation unit that defines `extern "C" int waco_kernel(const waco_storage*, const waco_call*)`; it
+/// includes only the ABI text and <stdint.h>/<omp.h>. Equal structure gives equal text, so the text is the
+/// cache key.
 std::string kernel_source(const schedule::SuperSchedule& point, const Binding& binding);
 
 /// Bytes of waco_call.scratch (private outputs or boundary rows); 0 for most points.
@@ -37,6 +38,7 @@ bool needs_partition(const schedule::SuperSchedule& point);
 bool partition_may_cut_rows(const schedule::SuperSchedule& point);
 
 /// Flags of generated kernels, besides -fopenmp -fPIC -shared.
-inline constexpr const char* kKernelFlags = "-O3 -march=native -fassociative-math -fno-signed-zeros -fno-trapping-math -Wno-psabi";
+inline constexpr const char* kKernelFlags =
+    "-O3 -march=native -fassociative-math -fno-signed-zeros -fno-trapping-math -Wno-psabi";
 
 }  // namespace waco::codegen

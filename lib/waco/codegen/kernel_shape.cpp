@@ -15,7 +15,9 @@ using schedule::Var;
 
 namespace {
 
-bool is_dense(Op op, Var var) { return var.index >= schedule::sparse_order(op); }
+bool is_dense(Op op, Var var) {
+  return var.index >= schedule::sparse_order(op);
+}
 
 bool is_output(Op op, Var var) {
   if (is_dense(op, var)) return !schedule::dense_index_is_reduced(op);
@@ -49,18 +51,21 @@ int next_power_of_two(int value) {
   return result;
 }
 
-/// Unrolled loops must be straight-line code: from the last conditional one outwards they become ordinary loops.
+/// Unrolled loops must be straight-line code: from the last conditional one outwards they become ordinary
+/// loops.
 void keep_conditional_loops_at_run_time(KernelShape& shape) {
   auto& nest = shape.nest;
   for (int d = static_cast<int>(nest.loops.size()) - 1; d >= nest.num_runtime; --d) {
-    if (!nest.loops[static_cast<size_t>(d)].unrolled || !may_skip(shape, nest.loops[static_cast<size_t>(d)])) continue;
+    if (!nest.loops[static_cast<size_t>(d)].unrolled || !may_skip(shape, nest.loops[static_cast<size_t>(d)]))
+      continue;
     for (int e = nest.num_runtime; e <= d; ++e) nest.loops[static_cast<size_t>(e)].unrolled = false;
     nest.num_runtime = d + 1;
     break;
   }
   nest.innermost_sparse = -1;
   for (int d = 0; d < nest.num_runtime; ++d)
-    if (!is_dense(shape.point.problem.op, nest.loops[static_cast<size_t>(d)].vars[0])) nest.innermost_sparse = d;
+    if (!is_dense(shape.point.problem.op, nest.loops[static_cast<size_t>(d)].vars[0]))
+      nest.innermost_sparse = d;
 }
 
 int split_of(const KernelShape& shape, Var var) {
@@ -86,20 +91,23 @@ void choose_spmv_axis(KernelShape& shape, int target_lanes) {
     if (last.kind == LoopKind::kLanes) {
       const int lanes = largest_power_of_two_divisor(split, target_lanes);
       const bool alone = nest.num_runtime == num_loops - 1 && levels.size() == 3;
-      if (alone && lanes >= 2) shape.axis = VectorAxis::kLanes, shape.lanes = lanes, shape.num_vectors = split / lanes;
+      if (alone && lanes >= 2)
+        shape.axis = VectorAxis::kLanes, shape.lanes = lanes, shape.num_vectors = split / lanes;
     } else if (on_last_level && is_output(op, var)) {
       shape.axis = VectorAxis::kBlockOutput;
       shape.lanes = std::max(2, std::min(target_lanes, next_power_of_two(split)));
       shape.num_vectors = (split + shape.lanes - 1) / shape.lanes;
     } else if (on_last_level && shape.binding.exact[static_cast<size_t>(var.index)]) {
       const int lanes = largest_power_of_two_divisor(split, target_lanes);
-      if (lanes >= 2) shape.axis = VectorAxis::kBlockReduced, shape.lanes = lanes, shape.num_vectors = split / lanes;
+      if (lanes >= 2)
+        shape.axis = VectorAxis::kBlockReduced, shape.lanes = lanes, shape.num_vectors = split / lanes;
     }
     return;
   }
   const Loop& inner = nest.loops.back();
   const int unroll = shape.point.compute.unroll;
-  if (unroll >= 4 && walks_last_level_alone(shape, inner) && !is_output(op, inner.vars[0]) && !inner.parallel) {
+  if (unroll >= 4 && walks_last_level_alone(shape, inner) && !is_output(op, inner.vars[0]) &&
+      !inner.parallel) {
     shape.axis = VectorAxis::kPositions;
     shape.lanes = std::min(unroll, target_lanes);
     shape.num_vectors = unroll / shape.lanes;
@@ -115,7 +123,8 @@ void choose_dense_axis(KernelShape& shape, int target_lanes) {
     shape.num_vectors = tile / shape.lanes;
   } else {
     const int64_t size = point.problem.rhs;
-    shape.lanes = static_cast<int>(std::min<int64_t>(target_lanes, next_power_of_two(static_cast<int>(std::min<int64_t>(size, 64)))));
+    shape.lanes = static_cast<int>(
+        std::min<int64_t>(target_lanes, next_power_of_two(static_cast<int>(std::min<int64_t>(size, 64)))));
     shape.lanes = std::max(2, shape.lanes);
     shape.num_vectors = static_cast<int>(std::min<int64_t>((size + shape.lanes - 1) / shape.lanes, 1 << 20));
     shape.tile_tail = static_cast<int>(size % shape.lanes);
@@ -164,8 +173,9 @@ void choose_scope(KernelShape& shape) {
   const int budget = num_registers(shape.binding) - 3;
   const int vectors = reduced ? 1 : shape.num_vectors;
   if (shape.axis == VectorAxis::kDense) {
-    shape.tile_in_memory = reduced ? shape.num_vectors * unrolled_leaves(shape) * shape.copies > 256
-                                   : shape.num_vectors > 1 && outputs * vectors > std::max(budget, 2 * outputs);
+    shape.tile_in_memory = reduced
+                               ? shape.num_vectors * unrolled_leaves(shape) * shape.copies > 256
+                               : shape.num_vectors > 1 && outputs * vectors > std::max(budget, 2 * outputs);
     if (shape.tile_in_memory && !reduced) shape.scope_depth = nest.num_runtime;
   }
   const bool reduction_inside = nest.innermost_sparse >= shape.scope_depth;
@@ -186,8 +196,10 @@ void choose_factoring(KernelShape& shape) {
       if (has(nest.loops[d])) return true;
     return has(inner);
   };
-  if (!depends(1)) shape.factored = 0;
-  else if (!depends(2)) shape.factored = 1;
+  if (!depends(1))
+    shape.factored = 0;
+  else if (!depends(2))
+    shape.factored = 1;
 }
 
 void choose_thread_outputs(KernelShape& shape) {
@@ -229,15 +241,18 @@ void choose_zeroing(KernelShape& shape) {
     shape.zeroing = Zeroing::kNone;
     return;
   }
-  const bool rows = accumulates && covered && row_bound && !shape.private_outputs && nest.parallel < first_reduction &&
-                    !schedule::output_is_sparse(op) && shape.point.format.sort_window == 1;
+  const bool rows = accumulates && covered && row_bound && !shape.private_outputs &&
+                    nest.parallel < first_reduction && !schedule::output_is_sparse(op) &&
+                    shape.point.format.sort_window == 1;
   shape.zeroing = rows ? Zeroing::kRows : Zeroing::kGlobal;
   shape.zero_depth = first_reduction;
 }
 
 }  // namespace
 
-int num_registers(const Binding& binding) { return binding.vector_bytes == 64 ? 32 : 16; }
+int num_registers(const Binding& binding) {
+  return binding.vector_bytes == 64 ? 32 : 16;
+}
 
 KernelShape shape_kernel(const schedule::SuperSchedule& point, const Binding& binding) {
   KernelShape shape;

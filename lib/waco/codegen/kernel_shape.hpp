@@ -1,4 +1,5 @@
-// Decisions taken once for a kernel, before any text is written: vectors, accumulators, zeroing, threads' outputs.
+// Decisions taken once for a kernel, before any text is written: vectors, accumulators, zeroing, threads'
+// outputs.
 #pragma once
 
 #include "waco/codegen/kernel.hpp"
@@ -8,12 +9,12 @@ namespace waco::codegen {
 
 /// Which direction one vector register runs along.
 enum class VectorAxis {
-  kNone,         ///< scalar code (spmv only)
-  kDense,        ///< the dense index
-  kLanes,        ///< the lanes of an E or L slice: coordinates differ, values are contiguous
-  kBlockOutput,  ///< an unrolled inner output index whose values are contiguous (columns of a dense block)
-  kBlockReduced, ///< an unrolled inner reduction index whose values are contiguous (rows of a dense block)
-  kPositions,    ///< consecutive nonzeros of a C level
+  kNone,          ///< scalar code (spmv only)
+  kDense,         ///< the dense index
+  kLanes,         ///< the lanes of an E or L slice: coordinates differ, values are contiguous
+  kBlockOutput,   ///< an unrolled inner output index whose values are contiguous (columns of a dense block)
+  kBlockReduced,  ///< an unrolled inner reduction index whose values are contiguous (rows of a dense block)
+  kPositions,     ///< consecutive nonzeros of a C level
 };
 
 /// How the result gets its zeros.
@@ -27,26 +28,27 @@ struct KernelShape {
   schedule::SuperSchedule point;
   Binding binding;
   schedule::LoopNest nest;
-  std::vector<int> groups;      ///< schedule::level_groups
+  std::vector<int> groups;  ///< schedule::level_groups
 
   VectorAxis axis = VectorAxis::kNone;
-  int lanes = 1;                ///< values in one vector
-  int num_vectors = 1;          ///< vectors in one register tile (kDense), slice (kLanes) or block
-  int tile_tail = 0;            ///< values in the last vector of a whole-index tile when it is partial, else 0
-  bool tile_in_memory = false;  ///< the tile exceeds the registers: an extra innermost loop walks it in `lanes` steps
+  int lanes = 1;        ///< values in one vector
+  int num_vectors = 1;  ///< vectors in one register tile (kDense), slice (kLanes) or block
+  int tile_tail = 0;    ///< values in the last vector of a whole-index tile when it is partial, else 0
+  bool tile_in_memory =
+      false;  ///< the tile exceeds the registers: an extra innermost loop walks it in `lanes` steps
 
-  int copies = 1;               ///< nonzeros in flight (unroll)
-  int scope_depth = 0;          ///< accumulators live inside loops[0 .. scope_depth)
+  int copies = 1;                   ///< nonzeros in flight (unroll)
+  int scope_depth = 0;              ///< accumulators live inside loops[0 .. scope_depth)
   bool copies_are_outputs = false;  ///< each nonzero in flight has its own output element(s)
   bool split_accumulators = false;  ///< each nonzero in flight has its own accumulators, added at the end
-  int factored = -1;            ///< dense operand applied to the sum of the innermost loop (mttkrp), or -1
+  int factored = -1;  ///< dense operand applied to the sum of the innermost loop (mttkrp), or -1
 
   Zeroing zeroing = Zeroing::kNone;
-  int zero_depth = 0;           ///< kRows: zero inside loops[0 .. zero_depth)
-  bool stores = true;           ///< results are stored; otherwise added to the output
-  bool private_outputs = false; ///< every thread has its own output, summed at the end
-  bool cuts_rows = false;       ///< balanced ranges may start inside a row of level 0
-  bool carries = false;         ///< ... whose first piece is kept apart and added at the end
+  int zero_depth = 0;            ///< kRows: zero inside loops[0 .. zero_depth)
+  bool stores = true;            ///< results are stored; otherwise added to the output
+  bool private_outputs = false;  ///< every thread has its own output, summed at the end
+  bool cuts_rows = false;        ///< balanced ranges may start inside a row of level 0
+  bool carries = false;          ///< ... whose first piece is kept apart and added at the end
 
   int first_unrolled() const { return nest.num_runtime; }
 };

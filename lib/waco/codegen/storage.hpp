@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
+#include "kernels-templates/abi.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
 #include "waco/schedule/super_schedule.hpp"
-#include "kernels-templates/abi.hpp"
 
 namespace waco::codegen {
 
@@ -36,7 +36,8 @@ class Storage {
 Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule& format, schedule::Op op,
              schedule::ValueType type, int threads);
 
-/// Bounds of `threads` contiguous ranges of equal work over level 0 (see waco_partition): [2 * (threads + 1)].
+/// Bounds of `threads` contiguous ranges of equal work over level 0 (see waco_partition): [2 * (threads +
+/// 1)].
 std::vector<int64_t> partition(const Storage& storage, int threads, bool may_cut_rows);
 
 /// Values in storage order -> values in input order (fill dropped); the inverse is waco_update_values.

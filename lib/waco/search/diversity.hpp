@@ -16,10 +16,10 @@ struct Kinship {
 };
 Kinship kinship(const schedule::SuperSchedule& point);
 
-/// At most `num_results` feasible points of the pool, cheapest first. Each kind of format (rows, blocks, slices,
-/// others) first gets its share of them; then the cheapest follow, one point per structure, at most two per format
-/// and two fifths of the results per family; what remains is filled with the cheapest that differ in policy, then
-/// with the cheapest.
+/// At most `num_results` feasible points of the pool, cheapest first. Each kind of format (rows, blocks,
+/// slices, others) first gets its share of them; then the cheapest follow, one point per structure, at most
+/// two per format and two fifths of the results per family; what remains is filled with the cheapest that
+/// differ in policy, then with the cheapest.
 std::vector<Scored> select_diverse(Pool& pool, int num_results);
 
 }  // namespace waco::search
