@@ -10,7 +10,7 @@
 #define WACO_MAX_LEVELS 6
 /* Every array of a waco_storage is followed by this many readable bytes, so that vector loads and look-ahead
    reads of coordinates may run over the end; what they read there is never used. */
-#define WACO_PADDING_BYTES 256
+#define WACO_PADDING_BYTES 512
 
 enum waco_status { WACO_OK = 0, WACO_BAD_ARGUMENT = 1, WACO_OUT_OF_MEMORY = 2 };
 

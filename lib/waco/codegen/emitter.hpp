@@ -69,6 +69,8 @@ class Emitter {
   void emit_dense_outer_loop(int depth, const Env& env);
   void emit_dense_steps(const std::string& begin, const std::string& end, int num_vectors, const Body& body);
   void emit_after_binding(int depth, Env env);
+
+  // emitter_between.cpp: look-ups, prefetches, zeroed rows, hoisted loads
   int emit_locate(int group, Env& env);
   void emit_prefetch(int depth, const Env& env, const std::string& at);
   void emit_zero_rows(const Env& env);
@@ -92,6 +94,8 @@ class Emitter {
   void emit_position_vectors(const Env& env, const std::string& begin, const std::string& end);
   std::string operand_vector(int operand, const Env& env, int vector);
   std::string value_of(const Env& env);
+
+  // emitter_flush.cpp: from accumulators to the output
   void emit_flush(const std::vector<Accumulator>& accumulators);
   void flush_dense(const Accumulator& accumulator);
   void flush_sparse(const Accumulator& accumulator);

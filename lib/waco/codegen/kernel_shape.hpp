@@ -49,8 +49,6 @@ struct KernelShape {
   bool private_outputs = false;  ///< every thread has its own output, summed at the end
   bool cuts_rows = false;        ///< balanced ranges may start inside a row of level 0
   bool carries = false;          ///< ... whose first piece is kept apart and added at the end
-
-  int first_unrolled() const { return nest.num_runtime; }
 };
 
 KernelShape shape_kernel(const schedule::SuperSchedule& point, const Binding& binding);

@@ -1,0 +1,164 @@
+// What stands between loops: look-ups of levels, prefetches, zeroed rows, loads that leave the inner loops.
+#include <algorithm>
+
+#include "waco/base/error.hpp"
+#include "waco/codegen/emitter.hpp"
+
+namespace waco::codegen {
+
+using schedule::LevelKind;
+using schedule::LoopKind;
+using schedule::Var;
+
+/// Finds the position of a level (or tuple) whose coordinates are all known. Returns how many blocks it
+/// opened.
+int Emitter::emit_locate(int group, Env& env) {
+  const auto first = static_cast<size_t>(group);
+  const LevelKind kind = format().levels[first].kind;
+  if (kind == LevelKind::kUncompressed) {
+    resolve(env);
+    if (env.position[first].find(' ') != std::string::npos)
+      env.position[first] = named("pos:" + env.position[first], "int64_t", "p", env.position[first]);
+    return 0;
+  }
+  std::vector<std::string> equal, arrays, wanted;
+  for (size_t l = first; l < format().levels.size() && shape_.groups[l] == group; ++l) {
+    const Var var = format().levels[l].var;
+    wanted.push_back(env.coordinate[static_cast<size_t>(var.index)][var.inner]);
+    arrays.push_back(fmt::format("crd{}", l));
+  }
+  const auto matches = [&](const std::string& at) {
+    std::string text;
+    for (size_t a = 0; a < arrays.size(); ++a)
+      text += fmt::format("{}(int64_t){}[{}] == {}", a ? " && " : "", arrays[a], at, wanted[a]);
+    return text;
+  };
+  const std::string p = fresh("p");
+  if (kind == LevelKind::kCompressed) {
+    const std::string parent = parent_position(env, group), end = p + "_end", high = p + "_high",
+                      mid = p + "_mid";
+    out_.line("int64_t {} = (int64_t)pos{}[{}];", p, group, parent);
+    out_.line("const int64_t {} = (int64_t)pos{}[{} + 1];", end, group, parent);
+    out_.open("for (int64_t {0} = {1}; {2} < {0};) {{", high, end, p);
+    out_.line("const int64_t {} = ({} + {}) / 2;", mid, p, high);
+    std::string less;
+    for (size_t a = arrays.size(); a-- > 0;) {
+      const std::string here = fmt::format("(int64_t){}[{}]", arrays[a], mid);
+      less = less.empty() ? fmt::format("{} < {}", here, wanted[a])
+                          : fmt::format("{0} < {1} || ({0} == {1} && ({2}))", here, wanted[a], less);
+    }
+    out_.line("if ({}) {} = {} + 1; else {} = {};", less, p, mid, high, mid);
+    out_.close();
+    out_.open("if ({} < {} && {}) {{", p, end, matches(p));
+  } else {
+    const std::string lane = env.coordinate[static_cast<size_t>(format().levels[1].var.index)][1];
+    const bool fixed = kind == LevelKind::kEll;
+    const std::string slice = env.position[0], lanes = level_extent(1);
+    out_.line("int64_t {0} = ({1}) * {2} + {3};", p,
+              fixed ? fmt::format("{} * width", slice) : fmt::format("(int64_t)pos{}[{}]", group, slice),
+              lanes, lane);
+    out_.line(
+        "const int64_t {0}_end = ({1}) * {2};", p,
+        fixed ? fmt::format("({} + 1) * width", slice) : fmt::format("(int64_t)pos{}[{} + 1]", group, slice),
+        lanes);
+    out_.line("while ({0} < {0}_end && !({1})) {0} += {2};", p, matches(p), lanes);
+    out_.open("if ({0} < {0}_end) {{", p);
+  }
+  push();
+  for (size_t l = first; l < format().levels.size() && shape_.groups[l] == group; ++l) env.position[l] = p;
+  return 1;
+}
+
+/// Asks for the dense rows of the nonzeros `call->prefetch` further on.
+void Emitter::emit_prefetch(int depth, const Env& env, const std::string& at) {
+  if (compute().prefetch == 0) return;
+  const int level = loop(depth).level;
+  const bool slots = loop(depth).kind == LoopKind::kSlots;
+  const std::string lane = slots ? env.coordinate[static_cast<size_t>(format().levels[1].var.index)][1] : "";
+  const bool all_lanes = slots && lane.empty();
+  const int64_t row_bytes = shape_.point.problem.rhs * schedule::value_bytes(shape_.point.problem.type);
+  const int64_t tile_bytes =
+      tile_.whole || loop_remains(depth, LoopKind::kDenseOuter)
+          ? row_bytes
+          : int64_t{tile_.num_vectors} * shape_.lanes * schedule::value_bytes(shape_.point.problem.type);
+  const int64_t lines = std::clamp<int64_t>((tile_bytes + 63) / 64, 1, 16);
+  for (const auto& [operand, mode] : operands()) {
+    for (size_t v = 0; v < loop(depth).vars.size(); ++v) {
+      const Var var = loop(depth).vars[v];
+      if (var.index != mode) continue;
+      const auto l = static_cast<size_t>(level) + v;
+      const std::string& outer = env.coordinate[static_cast<size_t>(mode)][0];
+      if (var.inner && outer.empty()) continue;
+      if (all_lanes) out_.open("for (int64_t lane = 0; lane < {}; ++lane) {{", level_extent(1));
+      for (int copy = 0; copy < copies_; ++copy) {
+        const std::string position = slots ? fmt::format("waco_min({} + ahead, slots - 1) * {} + {}", at,
+                                                         level_extent(1), all_lanes ? "lane" : lane)
+                                           : fmt::format("{} + ahead + {}", at, copy);
+        std::string target = fmt::format("(int64_t)crd{}[{}]", l, position);
+        if (split(mode) > 1)
+          target = var.inner ? fmt::format("({} * s{} + {})", outer, mode, target)
+                             : fmt::format("({} * s{})", target, mode);
+        const std::string row = fresh("ahead");
+        out_.line("const value_t* {} = dense{} + {} * rhs + {};", row, operand, target,
+                  loop_remains(depth, LoopKind::kDenseOuter) ? "0" : tile_.base);
+        for (int64_t line = 0; line < lines; ++line)
+          out_.line("__builtin_prefetch((const char*){} + {});", row, 64 * line);
+      }
+      if (all_lanes) out_.close();
+    }
+  }
+}
+
+bool Emitter::loop_remains(int depth, LoopKind kind) const {
+  for (int d = depth + 1; d < shape_.nest.num_runtime; ++d)
+    if (loop(d).kind == kind) return true;
+  return false;
+}
+
+/// Zeroes the rows of the output that the loops so far have fixed, in the columns of the current tile.
+void Emitter::emit_zero_rows(const Env& env) {
+  const auto& parts = env.coordinate[0];
+  const std::string s = split(0) > 1 ? fmt::format("s0") : "1";
+  const bool whole = split(0) > 1 && parts[1].empty();
+  const std::string begin = split(0) == 1 ? parts[0]
+                            : whole       ? fmt::format("{} * s0", parts[0])
+                                          : full_index(env, 0);
+  const std::string count = whole ? fmt::format("waco_min(s0, d0 - {} * s0)", parts[0]) : "1";
+  const std::string shift = shape_.carries ? " - row_shift" : "";
+  if (tile_.whole) {
+    out_.line("__builtin_memset(out + ({}{}) * rhs, 0, (uint64_t)({} * rhs) * sizeof(value_t));", begin,
+              shift, count);
+    return;
+  }
+  const std::string width =
+      tile_.tail.empty() ? std::to_string(tile_.num_vectors * shape_.lanes) : tile_.tail;
+  out_.open("for (int64_t row = {0}, row_end = {0} + {1}; row < row_end; ++row) {{", begin, count);
+  out_.line("__builtin_memset(out + (row{}) * rhs + {}, 0, (uint64_t){} * sizeof(value_t));", shift,
+            tile_.base, width);
+  out_.close();
+}
+
+/// Loads dense rows that do not change in the loops further in, as long as registers are left for them.
+void Emitter::hoist_operands(int depth, const Env& env) {
+  if (depth == 0 || depth >= shape_.nest.num_runtime || !schedule::has_dense_index(op()) ||
+      shape_.tile_in_memory)
+    return;
+  if (loop_remains(depth - 1, LoopKind::kDenseOuter)) return;
+  const int room = num_registers(shape_.binding) / 2;
+  const auto hoist = [&](int operand, int mode) {
+    const auto& parts = env.coordinate[static_cast<size_t>(mode)];
+    if (parts[0].empty() || (split(mode) > 1 && parts[1].empty())) return false;
+    if (tile_.num_vectors > room) return false;
+    for (int v = 0; v < tile_.num_vectors; ++v) operand_vector(operand, env, v);
+    return true;
+  };
+  if (op() == schedule::Op::kSddmm) {
+    hoist(0, 0) || hoist(1, 1);
+  } else if (op() == schedule::Op::kMttkrp) {
+    if (shape_.factored >= 0) return;  // applied once for each sum
+    hoist(0, 1);
+    hoist(1, 2);
+  }
+}
+
+}  // namespace waco::codegen

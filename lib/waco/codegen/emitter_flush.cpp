@@ -1,0 +1,111 @@
+// From accumulators to the output: sums of lanes, stores, guards at the edge of the matrix (see emitter.hpp).
+#include <algorithm>
+
+#include "waco/codegen/emitter.hpp"
+
+namespace waco::codegen {
+
+using schedule::Op;
+
+std::string Emitter::sum_of(const std::string& name, int count) const {
+  if (shape_.axis == VectorAxis::kNone) return name + "_0";
+  std::string sum = name + "_0";
+  for (int v = 1; v < count; ++v) sum += fmt::format(" + {}_{}", name, v);
+  return fmt::format("sum{}({})", vec(), sum);
+}
+
+/// Pointer to the output row of an accumulator (its element, for spmv).
+std::string Emitter::output_row(const Env& env) {
+  const std::string r = row(env, 0);
+  const std::string shifted = shape_.carries ? fmt::format("({} - row_shift)", r) : r;
+  return named("out:" + shifted, "auto", "o", fmt::format("out + {} * rhs", shifted));
+}
+
+void Emitter::emit_flush(const std::vector<Accumulator>& all) {
+  const int count = vectors_per_accumulator();
+  if (split_) {
+    for (const Accumulator& acc : all)
+      if (acc.copy > 0)
+        for (int v = 0; v < count; ++v)
+          out_.line("{}_{} += {}_{};", acc.name.substr(0, acc.name.find("_u")) + "_u0", v, acc.name, v);
+  }
+  for (const Accumulator& acc : all) {
+    if (split_ && acc.copy > 0) continue;
+    if (op() == Op::kSpmv) {
+      flush_spmv(acc);
+    } else if (op() == Op::kSddmm) {
+      flush_sparse(acc);
+    } else {
+      flush_dense(acc);
+    }
+  }
+}
+
+void Emitter::flush_dense(const Accumulator& acc) {
+  const bool guard = may_overrun(acc.env, 0);
+  const bool add = !shape_.stores && shape_.copies_are_outputs;  // otherwise loaded when declared
+  if (guard) out_.open("if ({} < d0) {{", full_index(acc.env, 0));
+  push();
+  const std::string o = output_row(acc.env);
+  for (int v = 0; v < tile_.num_vectors; ++v) {
+    const std::string at = fmt::format("{} + {} + {}", o, tile_.base, v * shape_.lanes);
+    const bool partial = !tile_.tail.empty() && v == tile_.num_vectors - 1;
+    const std::string count = partial ? ", " + tile_.tail : "";
+    const char* part = partial ? "_part" : "";
+    std::string value = fmt::format("{}_{}", acc.name, v);
+    if (add) value = fmt::format("load{}{}({}{}) + {}", part, vec(), at, count, value);
+    out_.line("store{}{}({}, {}{});", part, vec(), at, value, count);
+  }
+  pop();
+  if (guard) out_.close();
+}
+
+void Emitter::flush_sparse(const Accumulator& acc) {
+  const std::string& position = acc.env.position[static_cast<size_t>(num_levels() - 1)];
+  out_.line("out[{}] {} {} * {};", position, shape_.stores ? "=" : "+=", value_of(acc.env),
+            sum_of(acc.name, vectors_per_accumulator()));
+}
+
+void Emitter::flush_spmv(const Accumulator& acc) {
+  const char* assign = shape_.stores ? "=" : "+=";
+  const bool vector_output = shape_.axis == VectorAxis::kLanes || shape_.axis == VectorAxis::kBlockOutput;
+  if (!vector_output) {
+    const bool guard = may_overrun(acc.env, 0);
+    push();
+    if (guard) out_.open("if ({} < d0) {{", full_index(acc.env, 0));
+    out_.line("*{} {} {};", output_row(acc.env), assign, sum_of(acc.name, vectors_per_accumulator()));
+    if (guard) out_.close();
+    pop();
+    return;
+  }
+  const std::string first = full_index(acc.env, 0);
+  const bool sorted = format().sort_window > 1;
+  for (int v = 0; v < shape_.num_vectors; ++v) {
+    const int in_block = std::min(shape_.lanes, split(0) - v * shape_.lanes);
+    const std::string base = fmt::format("{} + {}", first, v * shape_.lanes);
+    const std::string count = shape_.binding.exact[0]
+                                  ? std::to_string(in_block)
+                                  : fmt::format("waco_min({}, d0 - ({}))", in_block, base);
+    if (sorted) {
+      out_.line("for (int64_t lane = 0; lane < {}; ++lane) out[row_of[{} + lane]] {} {}_{}[lane];", count,
+                base, assign, acc.name, v);
+      continue;
+    }
+    const std::string at = fmt::format("out + ({}{})", base, shape_.carries ? " - row_shift" : "");
+    const std::string whole =
+        fmt::format("store{0}({1}, {2}{3}_{4});", vec(), at,
+                    shape_.stores ? "" : fmt::format("load{}({}) + ", vec(), at), acc.name, v);
+    const std::string some =
+        fmt::format("for (int64_t lane = 0; lane < {}; ++lane) ({})[lane] {} {}_{}[lane];", count, at, assign,
+                    acc.name, v);
+    if (in_block < shape_.lanes) {
+      out_.line("{}", some);
+    } else if (shape_.binding.exact[0]) {
+      out_.line("{}", whole);
+    } else {
+      out_.line("if ({} + {} <= d0) {} else {}", base, in_block, whole, some);
+    }
+  }
+}
+
+}  // namespace waco::codegen
