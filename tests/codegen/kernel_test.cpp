@@ -128,6 +128,9 @@ TEST_CASE("kernel: mttkrp formats equal the reference", "[codegen]") {
            "mttkrp f32 J=8 | A: i1:C k1:S l1:S i0:C k0:S l0:S [i/8 k/8 l/8] | loop: i1 k1 l1 i0 k0 l0 j | "
            "par: i1 balanced x2",
            "mttkrp f32 J=16 | A: i1:U i0:U k:L l:S [i/4 sort:8] | loop: i1 k l i0 j | par: i1 static x2",
+           "mttkrp f32 J=40 | A: i1:U i0:U k1:L l:S k0:U [i/32 k/4 sort:64] | loop: j1 i1 k1 l k0 i0 j0 "
+           "[j/8] "
+           "| par: i1 dynamic,1 x3",
            "mttkrp f32 J=40 | A: i:U k:C l:C | loop: i j1 k l j0 [j/8] | par: i static x2",
            "mttkrp f32 J=16 | A: i:U k:C l:C | loop: l i k j | par: l static x2",
        })

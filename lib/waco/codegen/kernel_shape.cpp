@@ -188,6 +188,9 @@ void choose_factoring(KernelShape& shape) {
   if (shape.point.problem.op != Op::kMttkrp || shape.tile_in_memory) return;
   if (nest.innermost_sparse < shape.scope_depth || nest.innermost_sparse != nest.num_runtime - 1) return;
   const Loop& inner = nest.loops[static_cast<size_t>(nest.innermost_sparse)];
+  // Coordinates in a slice belong to its lanes: they are known, and differ, only inside the lane loop.
+  for (size_t d = static_cast<size_t>(nest.innermost_sparse); d < nest.loops.size(); ++d)
+    if (nest.loops[d].kind == LoopKind::kLanes) return;
   const auto depends = [&](int mode) {
     const auto has = [&](const Loop& loop) {
       return std::any_of(loop.vars.begin(), loop.vars.end(), [&](Var v) { return v.index == mode; });
