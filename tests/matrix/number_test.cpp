@@ -67,6 +67,21 @@ TEST_CASE("number: random decimals are rounded as strtod rounds them", "[matrix]
   }
 }
 
+TEST_CASE("number: decimals at and beside the middle of two doubles are rounded as by strtod", "[matrix]") {
+  Random random(9);
+  for (int i = 0; i < 100000; ++i) {
+    const uint64_t middle = (uint64_t{1} << 53) + 2 * random.below(uint64_t{1} << 52) + 1;
+    const uint64_t mantissa =
+        random.chance(0.5) ? middle << random.below(9) : 1 + random.below(~uint64_t{0} / 2);
+    const auto exponent = static_cast<int>(random.below(60)) - 30;
+    const std::string whole = fmt::format("{}", mantissa + random.below(3) - 1);
+    for (const std::string& text : {whole, whole + ".0", fmt::format("{}e{}", whole, exponent)}) {
+      CAPTURE(text);
+      REQUIRE(bits_of(text) == std::bit_cast<uint64_t>(std::strtod(text.c_str(), nullptr)));
+    }
+  }
+}
+
 TEST_CASE("number: doubles printed in the shortest form come back", "[matrix]") {
   Random random(11);
   for (int i = 0; i < 50000; ++i) {

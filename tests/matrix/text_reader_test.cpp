@@ -69,6 +69,23 @@ TEST_CASE("text_reader: lines, then blocks, hand out everything once", "[matrix]
   CHECK(rest == "2\n3\n4\n");
 }
 
+TEST_CASE("text_reader: pieces joined are the text, whatever their size", "[matrix]") {
+  const std::string text = "first\n\nthird line\nx\n" + std::string(50, 'y') + "\nlast without end";
+  for (const size_t bytes : {1, 2, 7, 64, 1000}) {
+    for (const bool read_ahead : {false, true}) {
+      CAPTURE(bytes, read_ahead);
+      SlowSource source(text);
+      TextReader reader("t", source, 8, read_ahead);
+      CHECK(reader.next_line() == "first");
+      TextPiece pieces[2];
+      std::string joined;
+      for (int i = 0; !reader.next_piece(pieces[i % 2], bytes).empty(); ++i) joined += pieces[i % 2].text();
+      CHECK("first\n" + joined == text + '\n');
+      CHECK(reader.next_piece(pieces[0], bytes).empty());
+    }
+  }
+}
+
 TEST_CASE("text_reader: an empty source has no lines", "[matrix]") {
   MemorySource source("");
   TextReader reader("t", source, 16, true);

@@ -93,6 +93,13 @@ void write_case(const fs::path& file, const Case& what, int64_t bytes) {
   if (!stream) throw EnvironmentError(fmt::format("{}: can't be written", file.string()));
 }
 
+double cpu_seconds(const rusage& usage) {
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
 /// Reads a file in this process and prints one line.
 void measure(const std::string& file, int threads) {
   using Clock = std::chrono::steady_clock;
@@ -106,10 +113,13 @@ void measure(const std::string& file, int threads) {
   const double megabytes = static_cast<double>(fs::file_size(file)) / 1e6;
   const double triplets = 24.0 * static_cast<double>(result.tensor.num_nonzeros());
   const auto peak = static_cast<double>(usage.ru_maxrss - before.ru_maxrss) * 1024;
+  const double cpu_s = cpu_seconds(usage) - cpu_seconds(before);
   fmt::print(
-      "  {} threads: {:.2f} s, {:.0f} MB/s, {:.0f} MB/s per core; peak memory {:.2f} x triplets ({:.0f} "
+      "  {} threads: {:.2f} s, {:.2f} s of CPU, {:.0f} MB/s, {:.0f} MB/s per core; peak memory {:.2f} x "
+      "triplets ({:.0f} "
       "MB)\n",
-      threads, seconds, megabytes / seconds, megabytes / seconds / threads, peak / triplets, triplets / 1e6);
+      threads, seconds, cpu_s, megabytes / seconds, megabytes / seconds / threads, peak / triplets,
+      triplets / 1e6);
 }
 
 /// A fresh process for every measurement, so that its peak memory is its own.

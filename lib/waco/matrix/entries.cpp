@@ -1,10 +1,14 @@
 // Reads the coordinate list of a text in parallel into a tensor.
 #include "waco/matrix/entries.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <array>
 #include <exception>
 #include <limits>
+#include <map>
+#include <mutex>
 #include <vector>
 
 #include "waco/base/error.hpp"
@@ -75,20 +79,102 @@ void parse_and_append(const std::vector<std::string_view>& pieces, const EntryFo
   if (failure) std::rethrow_exception(failure);
 }
 
-/// Adds a parsed batch to the counts. Throws InputError for the first fault, or the first entry too many.
-void count(const TextReader& text, const std::vector<std::string_view>& pieces, const EntryFormat& format,
-           int64_t max_entries, Batch& batch, EntryCounts& counts) {
-  for (size_t i = 0; i < batch.num_used; ++i) {
-    EntryChunk& chunk = batch.chunks[i];
-    const int64_t left = max_entries - counts.num_entries;
-    if (chunk.num_entries() > left) chunk.parse(pieces[i], format, left);  // to find its line
-    counts.last_line += chunk.num_lines();
-    if (!chunk.fault().empty()) throw InputError(text.name(), counts.last_line, chunk.fault());
-    counts.num_entries += chunk.num_entries();
-    counts.num_not_finite += chunk.num_not_finite();
-    counts.has_lower |= chunk.has_lower();
-    counts.has_upper |= chunk.has_upper();
+/// Adds the piece of text behind those counted to the counts. Throws InputError for a fault, or the first
+/// entry too many.
+void count(const TextReader& text, std::string_view piece, const EntryFormat& format, int64_t max_entries,
+           const EntrySummary& parsed, EntryCounts& counts) {
+  const int64_t left = max_entries - counts.num_entries;
+  if (parsed.num_entries > left) {
+    EntryChunk chunk;  // to find its line
+    chunk.parse(piece, format, left);
+    throw InputError(text.name(), counts.last_line + chunk.num_lines(), chunk.fault());
   }
+  counts.last_line += parsed.num_lines;
+  if (!parsed.fault.empty()) throw InputError(text.name(), counts.last_line, parsed.fault);
+  counts.num_entries += parsed.num_entries;
+  counts.num_not_finite += parsed.num_not_finite;
+  counts.has_lower |= parsed.has_lower;
+  counts.has_upper |= parsed.has_upper;
+}
+
+/// Reads and parses a text in pieces, each by the thread that takes it, so that no thread waits for another
+/// except to read.
+class PieceReader {
+ public:
+  PieceReader(TextReader& text, const EntryFormat& format, int64_t max_entries, const ReadOptions& options,
+              EntryBuckets& buckets)
+      : text_(text), format_(format), max_entries_(max_entries), options_(options), buckets_(buckets) {}
+  EntryCounts run();
+
+ private:
+  void work(int thread);
+  bool take(TextPiece& piece, size_t& number);
+  void finish(const TextPiece& piece, size_t number, const EntrySummary& parsed);
+
+  TextReader& text_;
+  const EntryFormat& format_;
+  int64_t max_entries_;
+  const ReadOptions& options_;
+  EntryBuckets& buckets_;
+
+  std::mutex mutex_;  // guards what follows and text_
+  bool stopped_ = false;
+  std::exception_ptr failure_;          ///< of reading or of memory
+  std::vector<EntrySummary> parsed_;    ///< per piece, without lines before it is finished
+  int64_t num_finished_ = 0;            ///< entries of the finished pieces
+  int64_t bytes_taken_ = 0;             ///< of the pieces that aren't finished
+  std::map<size_t, std::string> kept_;  ///< text of pieces that may hold the first entry too many
+};
+
+bool PieceReader::take(TextPiece& piece, size_t& number) {
+  const std::lock_guard lock(mutex_);
+  if (stopped_ || text_.next_piece(piece, options_.chunk_bytes).empty()) return false;
+  number = parsed_.size();
+  parsed_.emplace_back();
+  bytes_taken_ += static_cast<int64_t>(piece.text().size());
+  return true;
+}
+
+void PieceReader::finish(const TextPiece& piece, size_t number, const EntrySummary& parsed) {
+  const std::lock_guard lock(mutex_);
+  parsed_[number] = parsed;
+  num_finished_ += parsed.num_entries;
+  bytes_taken_ -= static_cast<int64_t>(piece.text().size());
+  // Unfinished pieces before this one hold at most an entry for every two bytes.
+  if (num_finished_ > max_entries_ - bytes_taken_ / 2) kept_[number] = piece.text();
+  if (num_finished_ > max_entries_ || !parsed.fault.empty()) stopped_ = true;
+}
+
+void PieceReader::work(int thread) {
+  try {
+    EntryChunk chunk;
+    TextPiece piece;
+    size_t number = 0;
+    while (take(piece, number)) {
+      chunk.parse(piece.text(), format_, max_entries_);
+      buckets_.deal(number, chunk, thread);
+      finish(piece, number, chunk.summary());
+    }
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    failure_ = std::current_exception();
+    stopped_ = true;
+  }
+}
+
+EntryCounts PieceReader::run() {
+  EntryCounts counts;
+  counts.last_line = text_.line_number();
+#pragma omp parallel num_threads(options_.threads)
+  work(omp_get_thread_num());
+  // Pieces are taken in their order: whatever stopped the threads, all before it are parsed.
+  for (size_t i = 0; i < parsed_.size() && parsed_[i].num_lines > 0; ++i) {
+    const auto kept = kept_.find(i);
+    count(text_, kept == kept_.end() ? std::string_view() : kept->second, format_, max_entries_, parsed_[i],
+          counts);
+  }
+  if (failure_) std::rethrow_exception(failure_);
+  return counts;
 }
 
 }  // namespace
@@ -108,9 +194,18 @@ EntryCounts read_entries(TextReader& text, const EntryFormat& format, int64_t ma
     turn = 1 - turn;
     parse_and_append(pieces, format, max_entries - counts.num_entries, options.threads, batch, batches[turn],
                      tensor);
-    count(text, pieces, format, max_entries, batch, counts);
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      count(text, pieces[i], format, max_entries, batch.chunks[i].summary(), counts);
+    }
   }
   append(batches[1 - turn], tensor);
+  return counts;
+}
+
+EntryCounts read_entries(TextReader& text, const EntryFormat& format, int64_t max_entries,
+                         const ReadOptions& options, EntryBuckets& buckets) {
+  EntryCounts counts = PieceReader(text, format, max_entries, options, buckets).run();
+  buckets.close();
   return counts;
 }
 

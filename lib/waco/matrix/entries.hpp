@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "waco/matrix/entry_buckets.hpp"
 #include "waco/matrix/entry_parser.hpp"
 #include "waco/matrix/read.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
@@ -26,7 +27,12 @@ struct EntryCounts {
 EntryCounts read_entries(TextReader& text, const EntryFormat& format, int64_t max_entries,
                          int64_t likely_text_bytes, const ReadOptions& options, SparseTensor& tensor);
 
-/// Adds what people should know about the entries to `notes`; `num_merged` is what sort_and_merge returned.
+/// The same, dealt to `buckets`, whose threads are those of `options`.
+EntryCounts read_entries(TextReader& text, const EntryFormat& format, int64_t max_entries,
+                         const ReadOptions& options, EntryBuckets& buckets);
+
+/// Adds what people should know about the entries to `notes`; `num_merged` is how many were summed into
+/// others.
 void note_oddities(const EntryCounts& counts, int64_t num_merged, std::vector<std::string>& notes);
 
 }  // namespace waco::matrix

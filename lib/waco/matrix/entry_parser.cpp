@@ -55,9 +55,8 @@ void EntryChunk::reserve(int64_t capacity, int order) {
 void EntryChunk::parse(std::string_view text, const EntryFormat& format, int64_t max_entries) {
   WACO_ASSERT(format.order == 2 || (format.order == 3 && format.has_value));
   WACO_ASSERT(text.empty() || text.back() == '\n');
-  size_ = num_lines_ = num_entries_ = num_not_finite_ = 0;
-  has_lower_ = has_upper_ = false;
-  fault_.clear();
+  size_ = 0;
+  summary_ = {};
   // The shortest entry is one digit and one separator for each of its numbers.
   const auto shortest = static_cast<size_t>(2 * (format.order + (format.has_value ? 1 : 0)));
   const auto images = format.symmetry == Symmetry::kGeneral ? 1 : 2;
@@ -75,7 +74,7 @@ void EntryChunk::parse_lines(const char* p, const char* end, const EntryFormat& 
   double value = 1;
   while (p < end) {
     const char* const line = p;
-    ++num_lines_;
+    ++summary_.num_lines;
     skip_blanks(p);
     if (*p == '\n') {
       ++p;
@@ -86,10 +85,11 @@ void EntryChunk::parse_lines(const char* p, const char* end, const EntryFormat& 
       continue;
     }
     const bool parsed = parse_entry<kOrder, kHasValue>(p, format.dims, index, value);
-    if (!parsed || num_entries_ == max_entries || !append<kOrder>(index, value, format.symmetry)) {
+    if (!parsed || summary_.num_entries == max_entries || !append<kOrder>(index, value, format.symmetry)) {
       const char* const stop = next_line(line, end) - 1;
-      fault_ = describe_fault(std::string_view(line, static_cast<size_t>(stop - line)), format);
-      if (fault_.empty()) fault_ = "there are more entries than the size line declares; correct that line";
+      summary_.fault = describe_fault(std::string_view(line, static_cast<size_t>(stop - line)), format);
+      if (summary_.fault.empty())
+        summary_.fault = "there are more entries than the size line declares; correct that line";
       return;
     }
   }
@@ -102,11 +102,11 @@ inline bool EntryChunk::append(const std::array<int64_t, 3>& index, double value
   for (size_t mode = 0; mode < kOrder; ++mode) coords_[mode][position] = index[mode] - 1;
   values_[position] = value;
   ++size_;
-  ++num_entries_;
-  if (!std::isfinite(value)) ++num_not_finite_;
+  ++summary_.num_entries;
+  if (!std::isfinite(value)) ++summary_.num_not_finite;
   if (symmetry == Symmetry::kGeneral) return true;
   if (index[0] == index[1]) return symmetry == Symmetry::kSymmetric;
-  (index[0] > index[1] ? has_lower_ : has_upper_) = true;
+  (index[0] > index[1] ? summary_.has_lower : summary_.has_upper) = true;
   coords_[0][position + 1] = index[1] - 1;
   coords_[1][position + 1] = index[0] - 1;
   values_[position + 1] = symmetry == Symmetry::kSkewSymmetric ? -value : value;

@@ -27,6 +27,16 @@ struct EntryFormat {
                                  std::numeric_limits<int64_t>::max()};
 };
 
+/// What a piece of text holds.
+struct EntrySummary {
+  int64_t num_lines = 0;       ///< up to and with the faulty one
+  int64_t num_entries = 0;     ///< lines with an entry
+  int64_t num_not_finite = 0;  ///< values that are inf or nan
+  bool has_lower = false;      ///< an entry below the diagonal was seen (symmetric only)
+  bool has_upper = false;
+  std::string fault;  ///< what is wrong with the last line, "" when nothing is
+};
+
 /// The entries of one piece of text, in file order, every mirror image behind its entry. Memory is kept from
 /// one piece to the next.
 class EntryChunk {
@@ -35,19 +45,15 @@ class EntryChunk {
   /// `max_entries`, up to the line of the first one too many.
   void parse(std::string_view text, const EntryFormat& format, int64_t max_entries);
 
-  int64_t num_lines() const { return num_lines_; }      ///< up to and with the faulty one
-  int64_t num_entries() const { return num_entries_; }  ///< lines with an entry
-  int64_t size() const { return size_; }                ///< entries with their mirror images
+  int64_t size() const { return size_; }  ///< entries with their mirror images
   const int64_t* coords(int mode) const {
     return coords_[static_cast<size_t>(mode)].get();
   }                                                       ///< 0-based, [size]
   const double* values() const { return values_.get(); }  ///< [size]
 
-  bool has_lower() const { return has_lower_; }  ///< an entry below the diagonal was seen (symmetric only)
-  bool has_upper() const { return has_upper_; }
-  int64_t num_not_finite() const { return num_not_finite_; }  ///< values that are inf or nan
-  /// What is wrong with the last line, "" when nothing is.
-  const std::string& fault() const { return fault_; }
+  const EntrySummary& summary() const { return summary_; }
+  int64_t num_lines() const { return summary_.num_lines; }
+  const std::string& fault() const { return summary_.fault; }
 
  private:
   void reserve(int64_t capacity, int order);
@@ -61,12 +67,7 @@ class EntryChunk {
   int64_t capacity_ = 0;
   int capacity_order_ = 0;
   int64_t size_ = 0;
-  int64_t num_lines_ = 0;
-  int64_t num_entries_ = 0;
-  int64_t num_not_finite_ = 0;
-  bool has_lower_ = false;
-  bool has_upper_ = false;
-  std::string fault_;
+  EntrySummary summary_;
 };
 
 /// Why `line` (without its end) isn't an entry, and what to do about it.

@@ -111,6 +111,49 @@ std::vector<std::string> describe(const MatrixMarketHeader& header, const EntryC
   return notes;
 }
 
+struct Body {
+  EntryCounts counts;
+  int64_t expanded = 0;  ///< entries with their mirror images
+  int64_t num_merged = 0;
+};
+
+void check_complete(const TextReader& text, const MatrixMarketHeader& header, int64_t size_line,
+                    const EntryCounts& counts) {
+  if (counts.num_entries >= header.num_entries) return;
+  throw InputError(
+      text.name(), counts.last_line,
+      fmt::format(
+          "the file ends after {} of the {} entries that line {} declares; it is cut off, or the size "
+          "line is wrong",
+          counts.num_entries, header.num_entries, size_line));
+}
+
+/// Reads the entries of a matrix whose coordinates fit in 32 bits.
+Body read_narrow_body(TextReader& text, const MatrixMarketHeader& header, const EntryFormat& format,
+                      const ReadOptions& options, SparseTensor& tensor) {
+  const int64_t size_line = text.line_number();
+  EntryBuckets buckets(format, header.num_entries, options.threads);
+  Body body;
+  body.counts = read_entries(text, format, header.num_entries, options, buckets);
+  check_complete(text, header, size_line, body.counts);
+  body.expanded = buckets.num_entries();
+  body.num_merged = buckets.sort_into(tensor);
+  if (body.num_merged > 0) sort_and_merge(tensor, options.threads);
+  return body;
+}
+
+/// Reads the entries of any matrix.
+Body read_wide_body(TextReader& text, const MatrixMarketHeader& header, const EntryFormat& format,
+                    int64_t likely_text_bytes, const ReadOptions& options, SparseTensor& tensor) {
+  const int64_t size_line = text.line_number();
+  Body body;
+  body.counts = read_entries(text, format, header.num_entries, likely_text_bytes, options, tensor);
+  check_complete(text, header, size_line, body.counts);
+  body.expanded = tensor.num_nonzeros();
+  body.num_merged = sort_and_merge(tensor, options.threads);
+  return body;
+}
+
 }  // namespace
 
 bool is_matrix_market_banner(std::string_view line) {
@@ -133,7 +176,6 @@ MatrixMarketHeader read_matrix_market_header(TextReader& text) {
 
 ReadResult read_matrix_market(TextReader& text, int64_t likely_text_bytes, const ReadOptions& options) {
   const MatrixMarketHeader header = read_matrix_market_header(text);
-  const int64_t size_line = text.line_number();
   EntryFormat format;
   format.has_value = header.has_value;
   format.symmetry = header.symmetry;
@@ -143,17 +185,10 @@ ReadResult read_matrix_market(TextReader& text, int64_t likely_text_bytes, const
   SparseTensor& tensor = result.tensor;
   tensor.dims = {header.num_rows, header.num_cols};
   tensor.coords.resize(2);
-  const EntryCounts counts =
-      read_entries(text, format, header.num_entries, likely_text_bytes, options, tensor);
-  if (counts.num_entries < header.num_entries) {
-    throw InputError(
-        text.name(), counts.last_line,
-        fmt::format("the file ends after {} of the {} entries that line {} declares; it is cut off, "
-                    "or the size line is wrong",
-                    counts.num_entries, header.num_entries, size_line));
-  }
-  const int64_t expanded = tensor.num_nonzeros();
-  const int64_t num_merged = sort_and_merge(tensor, options.threads);
+  const auto [counts, expanded, num_merged] =
+      EntryBuckets::fits(format.dims)
+          ? read_narrow_body(text, header, format, options, tensor)
+          : read_wide_body(text, header, format, likely_text_bytes, options, tensor);
   if (num_merged > 0 && counts.has_lower && counts.has_upper) {
     throw InputError(
         text.name(), 1,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 namespace waco::matrix {
@@ -38,6 +39,29 @@ inline NumberStatus parse_index(const char*& p, int64_t& value) {
   return NumberStatus::kOk;
 }
 
+/// The double nearest to `mantissa` * 10^`exponent`, by way of the 64-bit mantissas of x87; false where they
+/// are missing or can't tell.
+inline bool round_extended(uint64_t mantissa, int64_t exponent, double& value) {
+#if defined(__x86_64__) && __LDBL_MANT_DIG__ == 64
+  // 10^27 = 5^27 * 2^27, and 5^27 < 2^63: exact, as `mantissa` is.
+  static constexpr long double kPowers[] = {
+      1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
+      1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
+  if (exponent < -27 || exponent > 27) return false;
+  const auto whole = static_cast<long double>(mantissa);
+  const long double rounded = exponent < 0 ? whole / kPowers[-exponent] : whole * kPowers[exponent];
+  // Rounding again is harmless unless the first rounding ended halfway between two doubles.
+  uint64_t bits = 0;
+  std::memcpy(&bits, &rounded, sizeof bits);
+  if ((bits & 0x7ff) == 0x400) return false;
+  value = static_cast<double>(rounded);
+  return true;
+#else
+  static_cast<void>(mantissa), static_cast<void>(exponent), static_cast<void>(value);
+  return false;
+#endif
+}
+
 /// The decimal number at `p`, `p` moves behind it. Accepts what C and Fortran write: a sign, "1.", ".5", the
 /// exponents "1e3", "1E3", "1d3", "1D3" and "1.0-100", and inf, infinity and nan in any case. The result is
 /// the nearest double; underflow rounds to zero or a subnormal, a finite number above the largest is
@@ -71,8 +95,14 @@ inline NumberStatus parse_value(const char*& p, double& value) {
     exponent += negative_exponent ? -written : written;
     q = e;
   }
-  // Both factors are exact doubles here, so that one operation rounds correctly (Clinger 1990).
   const bool exact = mantissa <= (uint64_t{1} << 53) && exponent >= -22 && exponent <= 22;
+  if (!exact && num_digits > 0 && num_digits <= 19 && ends_number(*q) &&
+      round_extended(mantissa, exponent, value)) {
+    if (negative) value = -value;
+    p = q;
+    return NumberStatus::kOk;
+  }
+  // Both factors are exact doubles here, so that one operation rounds correctly (Clinger 1990).
   if (num_digits == 0 || num_digits > 19 || !exact || !ends_number(*q)) return parse_value_slowly(p, value);
   const auto whole = static_cast<double>(mantissa);
   const double result = exponent < 0 ? whole / kPowers[-exponent] : whole * kPowers[exponent];

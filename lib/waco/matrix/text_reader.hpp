@@ -14,7 +14,20 @@ namespace waco::matrix {
 /// A longer line is taken for a file that isn't text.
 inline constexpr size_t kMaxLineBytes = size_t{1} << 20;
 
-/// Reads a source once, front to back. Memory: two blocks, whatever the length of the text.
+/// Whole lines in memory of the caller, which is kept from one piece to the next.
+class TextPiece {
+ public:
+  std::string_view text() const { return {buffer_.data(), text_bytes_}; }
+
+ private:
+  friend class TextReader;
+  std::string buffer_;
+  size_t text_bytes_ = 0;  ///< whole lines at the front of the buffer
+  size_t used_bytes_ = 0;  ///< of the buffer; what follows the whole lines begins the next piece
+};
+
+/// Reads a source once, front to back. Memory: two blocks, and the caller's pieces, whatever the length of the
+/// text.
 class TextReader {
  public:
   /// `name` is what errors call the file. Blocks hold about `block_bytes`; with `read_ahead` the next block
@@ -39,20 +52,19 @@ class TextReader {
   /// end. Valid until the next call. Throws InputError for a line longer than kMaxLineBytes.
   std::string_view next_block();
 
+  /// The same, about `bytes` of them, read into `piece` and valid as long as it: so that threads, which take
+  /// turns here, can each work on pieces of their own. Reads ahead no more.
+  std::string_view next_piece(TextPiece& piece, size_t bytes);
+
  private:
-  struct Block {
-    std::string buffer;
-    size_t text_bytes = 0;  ///< whole lines at the front of the buffer
-    size_t used_bytes = 0;  ///< of the buffer; what follows the whole lines begins the next block
-  };
-  void fill(Block& block, std::string_view carried);
+  void fill(TextPiece& block, std::string_view carried, size_t bytes);
   void advance();
 
   std::string name_;
   ByteSource& source_;
   size_t block_bytes_;
   bool read_ahead_;
-  Block blocks_[2];
+  TextPiece blocks_[2];
   int current_ = 0;
   bool source_ended_ = false;
   std::future<void> reading_;
