@@ -26,8 +26,8 @@ class TextPiece {
   size_t used_bytes_ = 0;  ///< of the buffer; what follows the whole lines begins the next piece
 };
 
-/// Reads a source once, front to back. Memory: two blocks, and the caller's pieces, whatever the length of the
-/// text.
+/// Reads a source once, front to back. Memory: two blocks, and the caller's pieces, whatever the length of
+/// the text.
 class TextReader {
  public:
   /// `name` is what errors call the file. Blocks hold about `block_bytes`; with `read_ahead` the next block
