@@ -77,3 +77,14 @@ TEST_CASE("ceilings: inner levels are not slower than outer ones and nothing is 
   CHECK(c.region_ns > 0);
   CHECK(c.short_loop_ns > 0);
 }
+
+TEST_CASE("ceilings: narrower vectors lower the peak and nothing beyond the first cache", "[model]") {
+  Ceilings wide = default_ceilings(2);
+  wide.vector_bytes = 64;
+  const Ceilings narrow = wide.with_vectors_of(32);
+  CHECK(narrow.vector_bytes == 32);
+  CHECK(narrow.fma(false, 2) == wide.fma(false, 2) / 2);
+  CHECK(narrow.read(0, 1) == wide.read(0, 1) / 2);
+  CHECK(narrow.read(1, 1) == wide.read(1, 1));
+  CHECK(wide.with_vectors_of(64).fma(true, 1) == wide.fma(true, 1));
+}

@@ -163,6 +163,17 @@ double Ceilings::gather(double bytes, int n) const {
   return between(gather_one.at(bytes), gather_all.at(bytes), n, threads);
 }
 
+Ceilings Ceilings::with_vectors_of(int bytes) const {
+  Ceilings narrow = *this;
+  if (bytes >= vector_bytes) return narrow;
+  const double share = static_cast<double>(bytes) / vector_bytes;
+  narrow.vector_bytes = bytes;
+  for (double* rate : {&narrow.fma_f32_one, &narrow.fma_f32_all, &narrow.fma_f64_one, &narrow.fma_f64_all,
+                       &narrow.levels[0].read_one, &narrow.levels[0].read_all})
+    *rate *= share;
+  return narrow;
+}
+
 Ceilings default_ceilings(int threads) {
   Ceilings c;
   c.cpu = cpu_model();

@@ -57,6 +57,9 @@ struct Ceilings {
   double fma(bool f64, int n) const;
   /// Random loads/ns of `n` threads over an array of `bytes`.
   double gather(double bytes, int n) const;
+  /// What code with vectors of at most `bytes` reaches: a compiler may be told to use less than the machine
+  /// has.
+  Ceilings with_vectors_of(int bytes) const;
 };
 
 /// Plausible numbers of a server core of about 2020, for when nothing can be measured.

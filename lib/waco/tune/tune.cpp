@@ -101,7 +101,7 @@ model::Ceilings Run::ceilings() {
 }
 
 void Run::rank() {
-  model::Ceilings machine = ceilings();
+  model::Ceilings machine = ceilings().with_vectors_of(session_->target().vector_bytes);
   {
     const Stopwatch watch(result_.seconds.rank);
     ranking_.emplace(tensor_, options_, result_.threads, std::move(machine));
