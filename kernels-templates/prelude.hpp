@@ -41,10 +41,63 @@ typedef WACO_POS pos_t;
     __builtin_memcpy(p, &v, (uint64_t)n * sizeof(value_t));                                           \
   }
 
+/* streamN: storeN past the caches, at an address aligned to the vector; waco_stream_end: before others read
+ * it. */
+#if defined(__clang__)
+#define WACO_STREAM(N)                               \
+  WACO_INLINE void stream##N(value_t* p, vec##N v) { \
+    __builtin_nontemporal_store(v, (vec##N*)p);      \
+  }
+#elif defined(__SSE2__)
+#ifdef WACO_F64
+#define WACO_MOVNT(WIDTH) __builtin_ia32_movntpd##WIDTH
+#else
+#define WACO_MOVNT(WIDTH) __builtin_ia32_movntps##WIDTH
+#endif
+typedef value_t waco_xmm __attribute__((vector_size(16)));
+typedef value_t waco_ymm __attribute__((vector_size(32)));
+typedef value_t waco_zmm __attribute__((vector_size(64)));
+#define WACO_STREAM(N)                               \
+  WACO_INLINE void stream##N(value_t* p, vec##N v) { \
+    waco_stream((vec##N*)p, v);                      \
+  }
+template <class Vec>
+WACO_INLINE void waco_stream(Vec* p, Vec v) {
+  *p = v;
+}
+WACO_INLINE void waco_stream(waco_xmm* p, waco_xmm v) {
+  WACO_MOVNT()((value_t*)p, v);
+}
+#ifdef __AVX__
+WACO_INLINE void waco_stream(waco_ymm* p, waco_ymm v) {
+  WACO_MOVNT(256)((value_t*)p, v);
+}
+#endif
+#ifdef __AVX512F__
+WACO_INLINE void waco_stream(waco_zmm* p, waco_zmm v) {
+  WACO_MOVNT(512)((value_t*)p, v);
+}
+#endif
+#else
+#define WACO_STREAM(N)                               \
+  WACO_INLINE void stream##N(value_t* p, vec##N v) { \
+    *(vec##N*)p = v;                                 \
+  }
+#endif
+WACO_INLINE void waco_stream_end(void) {
+#ifdef __SSE2__
+  __builtin_ia32_sfence();
+#endif
+}
+
 WACO_VECTOR(2)
 WACO_VECTOR(4)
 WACO_VECTOR(8)
 WACO_VECTOR(16)
+WACO_STREAM(2)
+WACO_STREAM(4)
+WACO_STREAM(8)
+WACO_STREAM(16)
 
 WACO_INLINE value_t sum2(vec2 v) {
   return v[0] + v[1];

@@ -99,6 +99,24 @@ TEST_CASE("kernel: spmm formats equal the reference", "[codegen]") {
     check_on_several_matrices(text);
 }
 
+TEST_CASE("kernel: streamed results equal the reference", "[codegen]") {
+  for (const char* text : {
+           "spmm f32 J=256 | A: i:U k:C | loop: i k j | par: i balanced x2 | unroll 4 stream",
+           "spmm f32 J=37 | A: i:U k:C | loop: i k j | par: i static x2 | stream",
+           "spmm f32 J=40 | A: i:U k:C | loop: i j1 k j0 [j/32] | par: i static x2 | stream",
+           "spmm f32 J=4 | A: i:U k:C | loop: i k j | par: i static x2 | stream",
+           "spmm f32 J=1024 | A: i:U k:C | loop: i k j | par: i balanced x3 | unroll 2 stream",
+           "spmm f64 J=512 | A: i1:U k:C i0:U [i/3] | loop: i1 k i0 j | par: i1 balanced x2 | stream",
+           "spmm f64 J=64 | A: i1:U k1:C k0:U i0:U [i/3 k/2] | loop: i1 k1 k0 i0 j | par: i1 static x2 | "
+           "stream",
+           "spmm f32 J=64 | A: i1:U i0:U k:L [i/4 sort:32] | loop: i1 k i0 j | par: i1 static x2 | stream",
+           "spmm f32 J=512 | A: i:C k:C | loop: i k j | par: i dynamic,4 x2 | stream",
+           "mttkrp f32 J=16 | A: i:C k:C l:C | loop: i k l j | par: i balanced x2 | stream",
+           "mttkrp f64 J=512 | A: i:C k:C l:S | loop: i k l j | par: i static x2 | stream",
+       })
+    check_on_several_matrices(text);
+}
+
 TEST_CASE("kernel: sddmm formats equal the reference", "[codegen]") {
   for (const char* text : {
            "sddmm f32 K=256 | A: i:U j:C | loop: i j k | par: i balanced x3 | unroll 4",

@@ -27,6 +27,7 @@ TEST_CASE("text: canonical texts come back unchanged", "[schedule]") {
            "spmm f32 J=256 | A: i1:U k:C i0:U [i/4] | loop: i1 j1 k i0 j0 [j/64] | par: i1 dynamic,16 x2 | "
            "unroll 2 "
            "prefetch 8",
+           "spmm f32 J=64 | A: i:U k:C | loop: i k j | par: i static x2 | unroll 2 stream",
            "spmm f32 J=32 | A: k1:C i:C k0:S [k/256] | loop: k1 i k0 j | par: serial",
            "sddmm f64 K=256 | A: i:C j:S | loop: i j k | par: i balanced x2 | prefetch 4",
            "mttkrp f32 J=16 | A: i1:U k1:C l:S i0:C k0:S [i/16 k/64] | loop: i1 k1 l i0 k0 j | par: i1 "
@@ -45,6 +46,15 @@ TEST_CASE("text: unroll and prefetch disappear where no stored level is walked i
   CHECK(to_text(parse(dense_inner)) == "spmv f32 | A: k:C i:U | loop: k i | par: serial");
   const std::string column_walk = "spmv f32 | A: k:U i:C | loop: k i | par: serial | unroll 4 prefetch 8";
   CHECK(to_text(parse(column_walk)) == "spmv f32 | A: k:U i:C | loop: k i | par: serial | unroll 4");
+}
+
+TEST_CASE("text: stream disappears where rows of the result are not written once and whole", "[schedule]") {
+  for (const char* text : {"spmv f32 | A: i:U k:C | loop: i k | par: serial",
+                           "sddmm f32 K=16 | A: i:U j:C | loop: i j k | par: serial",
+                           "spmm f32 J=16 | A: k:U i:C | loop: k i j | par: serial",
+                           "spmm f32 J=16 | A: k1:U i:C k0:C [k/4] | loop: k1 i k0 j | par: i static x2",
+                           "mttkrp f32 J=16 | A: k:C i:C l:C | loop: k i l j | par: serial"})
+    CHECK(to_text(parse(std::string(text) + " | stream")) == text);
 }
 
 TEST_CASE("text: the csr point is TACO's default loop", "[schedule]") {
@@ -77,7 +87,10 @@ TEST_CASE("text: errors name the faulty part", "[schedule]") {
       {"spmv f32 | A: i:U k:C | loop: i k | par: j static x2", "'j': spmv has no index"},
       {"spmv f32 | A: i:U k:C | loop: i k | par: i guided x2", "'guided': expected dynamic"},
       {"spmv f32 | A: i:U k:C | loop: i k | par: i static", "expected 'serial'"},
-      {"spmv f32 | A: i:U k:C | loop: i k | par: serial | unroll", "expected 'unroll N'"},
+      {"spmv f32 | A: i:U k:C | loop: i k | par: serial | unroll", "'unroll' needs a number"},
+      {"spmm f32 J=8 | A: i:U k:C | loop: i k j | par: serial | stream stream", "given twice"},
+      {"spmm f32 J=8 | A: i:U k:C | loop: i k j | par: serial | streams",
+       "expected unroll, prefetch or stream"},
       {"spmv f32 | A: i:U k:C | loop: i k | par: serial | unroll 2 unroll 2", "given twice"},
   };
   for (const auto& [text, message] : cases) {

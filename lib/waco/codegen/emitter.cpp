@@ -37,6 +37,7 @@ std::string Emitter::source() {
   emit_locals();
   if (shape_.zeroing == Zeroing::kGlobal) emit_zero_output();
   emit_nest(0, Env{});
+  if (shape_.streams) out_.line("waco_stream_end();");
   if (shape_.private_outputs) emit_sum_of_private_outputs();
   if (shape_.carries) emit_sum_of_carries();
   out_.close();
@@ -98,6 +99,7 @@ void Emitter::emit_locals() {
       shape_.private_outputs ? fmt::format("thread == 0 ? {} : scratch + (thread - 1) * output_size", shared)
                              : shared;
   out_.line("value_t* const {} = {};", shape_.carries ? "out_all" : "out", target);
+  if (!shape_.carries) emit_streams();
   if (shape_.carries) {
     local("int64_t", "carry_rows", split(0) > 1 ? "s0" : "1");
     local("int64_t", "carry_size", "carry_rows * rhs");
@@ -105,6 +107,12 @@ void Emitter::emit_locals() {
     out_.line("  __builtin_memset(scratch + range * carry_size, 0, (uint64_t)carry_size * sizeof(value_t));");
   }
   out_.line("(void)thread; (void)threads;");
+}
+
+/// Streaming stores need whole aligned vectors; an output that starts elsewhere gets ordinary ones.
+void Emitter::emit_streams() {
+  if (!shape_.streams) return;
+  out_.line("const bool streams = (uintptr_t)out % ({} * sizeof(value_t)) == 0;", shape_.lanes);
 }
 
 void Emitter::emit_zero_output() {

@@ -53,6 +53,7 @@ class Emitter {
   // emitter.cpp: the frame of the kernel
   void emit_prologue();
   void emit_locals();
+  void emit_streams();
   void emit_zero_output();
   void emit_sum_of_private_outputs();
   void emit_sum_of_carries();
@@ -79,6 +80,7 @@ class Emitter {
 
   // emitter_body.cpp: accumulators, operands and the innermost code
   void emit_scope(int depth, const Env& env);
+  void emit_row_buffer(int depth, const Env& env);
   void emit_body(const Env& env);
   void emit_factored(int depth, const Env& env);
   void declare(const std::vector<Accumulator>& accumulators, bool from_output);
@@ -100,7 +102,8 @@ class Emitter {
   void flush_dense(const Accumulator& accumulator);
   void flush_sparse(const Accumulator& accumulator);
   void flush_spmv(const Accumulator& accumulator);
-  std::string output_row(const Env& env);
+  void flush_row_buffer(const Accumulator& accumulator);
+  std::string output_row(const Accumulator& accumulator);
   std::string sum_of(const std::string& name, int count) const;
 
   // emitter_names.cpp: coordinates, positions, rows
@@ -134,7 +137,10 @@ class Emitter {
   int split(int mode) const { return format().split[static_cast<size_t>(mode)]; }
   int num_levels() const { return static_cast<int>(format().levels.size()); }
   /// Accumulators live inside the steps over a tile that exceeds the registers.
-  bool steps_hold_scope() const { return shape_.tile_in_memory && !schedule::dense_index_is_reduced(op()); }
+  bool steps_hold_scope() const {
+    return shape_.tile_in_memory && !schedule::dense_index_is_reduced(op()) &&
+           (!shape_.row_buffer || buffered_);
+  }
   /// Dense operands as (number, sparse mode that selects the row).
   std::vector<std::pair<int, int>> operands() const;
   std::string vec() const;  ///< the vector type's suffix: number of lanes
@@ -145,6 +151,7 @@ class Emitter {
   Tile tile_;
   int copies_ = 1;  ///< nonzeros in flight in the code being written
   bool in_scope_ = false;
+  bool buffered_ = false;  ///< inside the loops that sum up in a row buffer
   std::vector<Accumulator> scope_;
   std::string target_ = "c";  ///< accumulator prefix: "c" or, inside a factored loop, "t"
   bool split_ = false;        ///< accumulators of `target_` are kept apart for each nonzero in flight

@@ -104,7 +104,7 @@ void Emitter::declare(const std::vector<Accumulator>& accumulators, bool from_ou
   const int count = vectors_per_accumulator();
   for (const Accumulator& acc : accumulators) {
     std::string row;
-    if (from_output && acc.copy == 0) row = output_row(acc.env);
+    if (from_output && acc.copy == 0) row = output_row(acc);
     for (int v = 0; v < count; ++v) {
       if (shape_.axis == VectorAxis::kNone) {
         out_.line("value_t {}_{} = 0;", acc.name, v);
@@ -125,7 +125,7 @@ void Emitter::emit_scope(int depth, const Env& env) {
   split_ = shape_.split_accumulators && shape_.factored < 0;
   const std::vector<Accumulator> scope = accumulators(env, split_);
   const bool dense_output = shape_.axis == VectorAxis::kDense && !schedule::output_is_sparse(op());
-  const bool from_output = dense_output && !shape_.stores && !shape_.copies_are_outputs;
+  const bool from_output = buffered_ || (dense_output && !shape_.stores && !shape_.copies_are_outputs);
   declare(scope, from_output);
   scope_ = scope;
   if (steps_hold_scope()) {
@@ -136,6 +136,16 @@ void Emitter::emit_scope(int depth, const Env& env) {
   split_ = shape_.split_accumulators && shape_.factored < 0;
   emit_flush(scope);
   in_scope_ = false;
+}
+
+/// Sums that exceed the registers, in memory of the thread: the output is then written only once.
+void Emitter::emit_row_buffer(int depth, const Env& env) {
+  const std::vector<Accumulator> rows = accumulators(env, false);
+  for (const Accumulator& row : rows) out_.line("alignas(64) value_t buffer_{}[rhs] = {{}};", row.name);
+  buffered_ = true;
+  emit_nest(depth, env);
+  buffered_ = false;
+  for (const Accumulator& row : rows) flush_row_buffer(row);
 }
 
 /// A loop whose sum is multiplied once by an operand that does not change in it.

@@ -15,8 +15,9 @@ std::string Emitter::sum_of(const std::string& name, int count) const {
 }
 
 /// Pointer to the output row of an accumulator (its element, for spmv).
-std::string Emitter::output_row(const Env& env) {
-  const std::string r = row(env, 0);
+std::string Emitter::output_row(const Accumulator& acc) {
+  if (buffered_) return "buffer_" + acc.name;
+  const std::string r = row(acc.env, 0);
   const std::string shifted = shape_.carries ? fmt::format("({} - row_shift)", r) : r;
   return named("out:" + shifted, "auto", "o", fmt::format("out + {} * rhs", shifted));
 }
@@ -42,11 +43,19 @@ void Emitter::emit_flush(const std::vector<Accumulator>& all) {
 }
 
 void Emitter::flush_dense(const Accumulator& acc) {
-  const bool guard = may_overrun(acc.env, 0);
+  const bool guard = may_overrun(acc.env, 0) && !buffered_;
   const bool add = !shape_.stores && shape_.copies_are_outputs;  // otherwise loaded when declared
   if (guard) out_.open("if ({} < d0) {{", full_index(acc.env, 0));
   push();
-  const std::string o = output_row(acc.env);
+  const std::string o = output_row(acc);
+  const bool streams = shape_.streams && tile_.tail.empty() && !buffered_;
+  if (streams) {
+    out_.open("if (streams) {{");
+    for (int v = 0; v < tile_.num_vectors; ++v)
+      out_.line("stream{}({} + {} + {}, {}_{});", vec(), o, tile_.base, v * shape_.lanes, acc.name, v);
+    out_.close();
+    out_.open("else {{");
+  }
   for (int v = 0; v < tile_.num_vectors; ++v) {
     const std::string at = fmt::format("{} + {} + {}", o, tile_.base, v * shape_.lanes);
     const bool partial = !tile_.tail.empty() && v == tile_.num_vectors - 1;
@@ -56,6 +65,19 @@ void Emitter::flush_dense(const Accumulator& acc) {
     if (add) value = fmt::format("load{}{}({}{}) + {}", part, vec(), at, count, value);
     out_.line("store{}{}({}, {}{});", part, vec(), at, value, count);
   }
+  if (streams) out_.close();
+  pop();
+  if (guard) out_.close();
+}
+
+void Emitter::flush_row_buffer(const Accumulator& acc) {
+  const bool guard = may_overrun(acc.env, 0);
+  if (guard) out_.open("if ({} < d0) {{", full_index(acc.env, 0));
+  push();
+  const std::string o = output_row(acc);
+  for (const char* how : {"if (streams) for", "else for"})
+    out_.line("{0} (int64_t x = 0; x < rhs; x += {1}) {2}{1}({3} + x, load{1}(buffer_{4} + x));", how, vec(),
+              how[0] == 'i' ? "stream" : "store", o, acc.name);
   pop();
   if (guard) out_.close();
 }
@@ -73,7 +95,7 @@ void Emitter::flush_spmv(const Accumulator& acc) {
     const bool guard = may_overrun(acc.env, 0);
     push();
     if (guard) out_.open("if ({} < d0) {{", full_index(acc.env, 0));
-    out_.line("*{} {} {};", output_row(acc.env), assign, sum_of(acc.name, vectors_per_accumulator()));
+    out_.line("*{} {} {};", output_row(acc), assign, sum_of(acc.name, vectors_per_accumulator()));
     if (guard) out_.close();
     pop();
     return;

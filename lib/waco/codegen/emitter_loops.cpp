@@ -17,7 +17,7 @@ void Emitter::emit_nest(int depth, const Env& env) {
   if (shape_.zeroing == Zeroing::kRows && depth == shape_.zero_depth && !in_scope_) emit_zero_rows(env);
   hoist_operands(depth, env);
   if (depth == shape_.scope_depth && !in_scope_ && !steps_hold_scope()) {
-    emit_scope(depth, env);
+    shape_.row_buffer ? emit_row_buffer(depth, env) : emit_scope(depth, env);
   } else if (depth == shape_.nest.innermost_sparse && shape_.factored >= 0 && target_ == "c") {
     emit_factored(depth, env);
   } else if (depth == shape_.nest.num_runtime) {
@@ -117,6 +117,7 @@ void Emitter::emit_balanced_loop(const std::string& name, const Body& body) {
     out_.line("const bool carried = {} == first && cut_begin > (int64_t)pos1[first];", name);
     out_.line("value_t* const out = carried ? scratch + range * carry_size : out_all;");
     out_.line("const int64_t row_shift = carried ? first * carry_rows : 0;");
+    emit_streams();
   }
   body();
   pop();

@@ -162,6 +162,25 @@ void choose_copies(KernelShape& shape) {
   shape.copies_are_outputs = binds_output(shape.point.problem.op, loop);
 }
 
+/// Whether results may be stored in whole vectors past the caches as far as the dense index is concerned.
+bool has_whole_vectors(const KernelShape& shape) {
+  const auto& problem = shape.point.problem;
+  return shape.axis == VectorAxis::kDense && !schedule::dense_index_is_reduced(problem.op) &&
+         problem.rhs % shape.lanes == 0 && shape.lanes * schedule::value_bytes(problem.type) >= 16;
+}
+
+/// Rows that are summed up in memory can be streamed only from a buffer, where they are complete.
+bool fits_row_buffer(const KernelShape& shape, int outputs) {
+  constexpr int64_t kMaxBytes = 16 << 10;  // stays in L1 beside the rows that are read
+  const auto& problem = shape.point.problem;
+  if (!shape.point.compute.stream || shape.point.compute.dense_tile > 0 || !has_whole_vectors(shape) ||
+      shape.copies_are_outputs || shape.private_outputs)
+    return false;
+  for (int d = 0; d < shape.scope_depth; ++d)
+    if (binds_reduction(problem.op, shape.nest.loops[static_cast<size_t>(d)])) return false;
+  return outputs * problem.rhs * schedule::value_bytes(problem.type) <= kMaxBytes;
+}
+
 void choose_scope(KernelShape& shape) {
   const Op op = shape.point.problem.op;
   const auto& nest = shape.nest;
@@ -176,7 +195,8 @@ void choose_scope(KernelShape& shape) {
     shape.tile_in_memory = reduced
                                ? shape.num_vectors * unrolled_leaves(shape) * shape.copies > 256
                                : shape.num_vectors > 1 && outputs * vectors > std::max(budget, 2 * outputs);
-    if (shape.tile_in_memory && !reduced) shape.scope_depth = nest.num_runtime;
+    shape.row_buffer = shape.tile_in_memory && !reduced && fits_row_buffer(shape, outputs);
+    if (shape.tile_in_memory && !reduced && !shape.row_buffer) shape.scope_depth = nest.num_runtime;
   }
   const bool reduction_inside = nest.innermost_sparse >= shape.scope_depth;
   shape.split_accumulators = reduction_inside && !shape.copies_are_outputs && shape.copies > 1 &&
@@ -271,10 +291,11 @@ KernelShape shape_kernel(const schedule::SuperSchedule& point, const Binding& bi
     choose_spmv_axis(shape, target_lanes);
   }
   choose_copies(shape);
+  choose_thread_outputs(shape);
   choose_scope(shape);
   choose_factoring(shape);
-  choose_thread_outputs(shape);
   choose_zeroing(shape);
+  shape.streams = point.compute.stream && shape.stores && has_whole_vectors(shape);
   return shape;
 }
 

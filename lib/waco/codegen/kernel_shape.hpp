@@ -36,6 +36,7 @@ struct KernelShape {
   int tile_tail = 0;    ///< values in the last vector of a whole-index tile when it is partial, else 0
   bool tile_in_memory =
       false;  ///< the tile exceeds the registers: an extra innermost loop walks it in `lanes` steps
+  bool row_buffer = false;  ///< ... over sums in a buffer of the thread, which go to the output at the end
 
   int copies = 1;                   ///< nonzeros in flight (unroll)
   int scope_depth = 0;              ///< accumulators live inside loops[0 .. scope_depth)
@@ -46,6 +47,7 @@ struct KernelShape {
   Zeroing zeroing = Zeroing::kNone;
   int zero_depth = 0;            ///< kRows: zero inside loops[0 .. zero_depth)
   bool stores = true;            ///< results are stored; otherwise added to the output
+  bool streams = false;          ///< whole vectors of results are stored past the caches
   bool private_outputs = false;  ///< every thread has its own output, summed at the end
   bool cuts_rows = false;        ///< balanced ranges may start inside a row of level 0
   bool carries = false;          ///< ... whose first piece is kept apart and added at the end

@@ -115,6 +115,14 @@ void measure_reads(Ceilings& c) {
   }
 }
 
+void measure_streams(Ceilings& c) {
+  const int64_t bytes = (int64_t{64} << 20) / c.threads;
+  if (4 * bytes * c.threads > available_bytes()) return;
+  if (const double found = probe_stream(bytes, 1); found > 0) c.stream_one = found;
+  if (const double found = probe_stream(bytes, c.threads); found > 0) c.stream_all = found;
+  c.stream_all = std::max(c.stream_all, c.stream_one);
+}
+
 void measure_gathers(Ceilings& c) {
   int64_t largest = kMaxGatherBytes;
   while (largest > kMinGatherBytes && largest > available_bytes() / 4) largest /= 4;
@@ -159,6 +167,10 @@ double Ceilings::fma(bool f64, int n) const {
   return f64 ? between(fma_f64_one, fma_f64_all, n, threads) : between(fma_f32_one, fma_f32_all, n, threads);
 }
 
+double Ceilings::stream(int n) const {
+  return between(stream_one, stream_all, n, threads);
+}
+
 double Ceilings::gather(double bytes, int n) const {
   return between(gather_one.at(bytes), gather_all.at(bytes), n, threads);
 }
@@ -191,6 +203,8 @@ Ceilings default_ceilings(int threads) {
   c.fma_f64_one = c.fma_f32_one / 2;
   c.fma_f32_all = c.fma_f32_one * n;
   c.fma_f64_all = c.fma_f64_one * n;
+  c.stream_one = c.levels[3].read_one;
+  c.stream_all = c.levels[3].read_all;
   c.gather_one.points = {{16e3, 3.4}, {256e3, 1.7}, {4e6, 1.2}, {16e6, 0.4}, {128e6, 0.11}, {1e9, 0.08}};
   c.gather_all = c.gather_one;
   for (auto& point : c.gather_all.points) point.rate *= std::min(n, 8.0);
@@ -209,6 +223,7 @@ Ceilings measure_ceilings(int threads) {
     c.fma_f32_all = c.threads > 1 ? std::max(probe_fma(false, c.threads), c.fma_f32_one) : c.fma_f32_one;
     c.fma_f64_all = c.threads > 1 ? std::max(probe_fma(true, c.threads), c.fma_f64_one) : c.fma_f64_one;
     measure_reads(c);
+    measure_streams(c);
     measure_gathers(c);
     // A machine with more runnable threads than cores shows its scheduler here, not OpenMP: bounded.
     c.region_ns = std::min(probe_region(c.threads), 4 * c.region_ns);

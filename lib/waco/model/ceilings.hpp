@@ -43,11 +43,12 @@ struct Ceilings {
   std::array<MemoryLevel, kNumMemoryLevels> levels;
   double fma_f32_one = 0, fma_f32_all = 0;  ///< flops/ns (GFLOP/s), a multiply-add being two
   double fma_f64_one = 0, fma_f64_all = 0;
-  RateCurve gather_one;   ///< random f32 loads/ns by one thread, indices streamed
-  RateCurve gather_all;   ///< by all threads together over one shared array
-  double region_ns = 0;   ///< an OpenMP parallel region on all threads, empty
-  double barrier_ns = 0;  ///< one barrier of all threads
-  double grab_ns = 0;     ///< thread time of fetching one dynamic chunk while all threads do so
+  double stream_one = 0, stream_all = 0;  ///< bytes/ns stored past the caches
+  RateCurve gather_one;                   ///< random f32 loads/ns by one thread, indices streamed
+  RateCurve gather_all;                   ///< by all threads together over one shared array
+  double region_ns = 0;                   ///< an OpenMP parallel region on all threads, empty
+  double barrier_ns = 0;                  ///< one barrier of all threads
+  double grab_ns = 0;  ///< thread time of fetching one dynamic chunk while all threads do so
   double short_loop_ns =
       0;  ///< extra time of one short inner loop of unpredictable length (a mispredicted exit)
 
@@ -55,6 +56,8 @@ struct Ceilings {
   double read(int level, int n) const;
   /// Flops/ns of `n` threads.
   double fma(bool f64, int n) const;
+  /// Bytes/ns that `n` threads store past the caches.
+  double stream(int n) const;
   /// Random loads/ns of `n` threads over an array of `bytes`.
   double gather(double bytes, int n) const;
   /// What code with vectors of at most `bytes` reaches: a compiler may be told to use less than the machine

@@ -13,7 +13,7 @@ namespace waco::model {
 namespace {
 
 constexpr const char* kFormat = "waco-ceilings";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 nlohmann::json curve_to_json(const RateCurve& curve) {
   auto points = nlohmann::json::array();
@@ -48,8 +48,8 @@ bool plausible(const Ceilings& c) {
   for (const auto& level : c.levels)
     if (!(level.read_one > 0) || !(level.read_all > 0) || level.capacity_bytes <= 0) return false;
   return c.fma_f32_one > 0 && c.fma_f32_all > 0 && c.fma_f64_one > 0 && c.fma_f64_all > 0 &&
-         c.region_ns > 0 && c.barrier_ns > 0 && c.grab_ns > 0 && c.short_loop_ns > 0 &&
-         !c.gather_one.points.empty() && !c.gather_all.points.empty();
+         c.stream_one > 0 && c.stream_all > 0 && c.region_ns > 0 && c.barrier_ns > 0 && c.grab_ns > 0 &&
+         c.short_loop_ns > 0 && !c.gather_one.points.empty() && !c.gather_all.points.empty();
 }
 
 bool load(const std::filesystem::path& path, Ceilings& wanted) {
@@ -104,6 +104,7 @@ nlohmann::json to_json(const Ceilings& c) {
           {"levels", std::move(levels)},
           {"fma_f32_gflops", {c.fma_f32_one, c.fma_f32_all}},
           {"fma_f64_gflops", {c.fma_f64_one, c.fma_f64_all}},
+          {"stream_gb_per_s", {c.stream_one, c.stream_all}},
           {"gather_one", curve_to_json(c.gather_one)},
           {"gather_all", curve_to_json(c.gather_all)},
           {"region_ns", c.region_ns},
@@ -127,6 +128,8 @@ Ceilings ceilings_from_json(const nlohmann::json& json) {
   c.fma_f32_all = json.at("fma_f32_gflops").at(1).get<double>();
   c.fma_f64_one = json.at("fma_f64_gflops").at(0).get<double>();
   c.fma_f64_all = json.at("fma_f64_gflops").at(1).get<double>();
+  c.stream_one = json.at("stream_gb_per_s").at(0).get<double>();
+  c.stream_all = json.at("stream_gb_per_s").at(1).get<double>();
   c.gather_one = curve_from_json(json.at("gather_one"));
   c.gather_all = curve_from_json(json.at("gather_all"));
   c.region_ns = json.at("region_ns").get<double>();

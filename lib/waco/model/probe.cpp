@@ -4,6 +4,9 @@
 
 #include <omp.h>
 #include <time.h>
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
 
 #include <algorithm>
 #include <chrono>
@@ -128,6 +131,29 @@ struct FreeDeleter {
   void operator()(void* p) const { std::free(p); }
 };
 
+using PageMemory = std::unique_ptr<char, FreeDeleter>;
+
+/// `bytes` for each thread, written once by the thread that will use them; null when there is no memory.
+PageMemory touched_memory(int64_t bytes, int threads) {
+  PageMemory data(static_cast<char*>(
+      std::aligned_alloc(4096, static_cast<size_t>((bytes * threads + 4095) / 4096 * 4096))));
+  if (data == nullptr) return data;
+#pragma omp parallel num_threads(threads)
+  std::fill_n(data.get() + bytes * omp_get_thread_num(), bytes, 0);
+  return data;
+}
+
+/// Stores past the caches where the processor can, else ordinarily. `data` is aligned to a line.
+void stream_write(char* data, int64_t bytes) {
+#if defined(__SSE2__)
+  const __m128 zero = _mm_setzero_ps();
+  for (int64_t at = 0; at < bytes; at += 16) _mm_stream_ps(reinterpret_cast<float*>(data + at), zero);
+  _mm_sfence();
+#else
+  std::fill_n(data, bytes, 0);
+#endif
+}
+
 }  // namespace
 
 int usable_vector_bytes() {
@@ -146,15 +172,20 @@ int usable_vector_bytes() {
 double probe_read(int64_t bytes_per_thread, int threads) {
   const int64_t step = 8 * 64;
   const int64_t bytes = std::max<int64_t>(step, bytes_per_thread / step * step);
-  std::unique_ptr<char, FreeDeleter> data(static_cast<char*>(
-      std::aligned_alloc(4096, static_cast<size_t>((bytes * threads + 4095) / 4096 * 4096))));
+  const PageMemory data = touched_memory(bytes, threads);
   if (data == nullptr) return 0;
-#pragma omp parallel num_threads(threads)
-  std::fill_n(data.get() + bytes * omp_get_thread_num(), bytes, 0);
   // About 10 bytes/ns at the least: repeats for one try.
   const int64_t repeats = std::max<int64_t>(1, static_cast<int64_t>(kTryNs * 20) / bytes);
   return best_parallel_rate(threads, static_cast<double>(bytes) * static_cast<double>(repeats),
                             [&](int t) { sink = stream_read(data.get() + bytes * t, bytes, repeats); });
+}
+
+double probe_stream(int64_t bytes_per_thread, int threads) {
+  const int64_t bytes = std::max<int64_t>(4096, bytes_per_thread / 4096 * 4096);
+  const PageMemory data = touched_memory(bytes, threads);
+  if (data == nullptr) return 0;
+  return best_parallel_rate(threads, static_cast<double>(bytes),
+                            [&](int t) { stream_write(data.get() + bytes * t, bytes); });
 }
 
 double probe_fma(bool f64, int threads) {

@@ -12,6 +12,9 @@ int usable_vector_bytes();
 /// Bytes/ns read by `threads` threads together, each streaming its own `bytes_per_thread`.
 double probe_read(int64_t bytes_per_thread, int threads);
 
+/// Bytes/ns that `threads` threads together store past the caches, each to its own `bytes_per_thread`.
+double probe_stream(int64_t bytes_per_thread, int threads);
+
 /// Flops/ns of `threads` threads in independent multiply-adds.
 double probe_fma(bool f64, int threads);
 

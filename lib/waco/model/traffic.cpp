@@ -172,6 +172,10 @@ class Operands {
     const double row = static_cast<double>(problem.rhs) * value;
     const bool aliases = std::fmod(row, kAliasBytes) == 0;
     const auto add = [&](int mode, bool written) {
+      if (written && shape.streams) {
+        past_caches_bytes_ = static_cast<double>(profile.dims()[mode]) * row;
+        return;
+      }
       const double bytes = std::max(value, columns * value);
       // An element is a cache line of a vector, or the rows that a dense block reads together.
       const double block = unrolled_split(shape, mode);
@@ -217,7 +221,8 @@ class Operands {
   std::vector<Stream> streams_;
   double nonzeros_;
   double a_bytes_ = 0;
-  double result_bytes_ = 0;  ///< of a sparse result
+  double result_bytes_ = 0;       ///< of a sparse result
+  double past_caches_bytes_ = 0;  ///< of a result that is streamed to memory
   double passes_ = 1;
 };
 
@@ -305,7 +310,9 @@ Traffic estimate_traffic(const KernelShape& shape, const WorkCounts& work, const
     }
   }
   traffic.a_bytes = operands.a_bytes_ * operands.passes_;
-  traffic.out_bytes = operands.result_bytes_;
+  traffic.out_bytes = operands.result_bytes_ + operands.past_caches_bytes_;
+  traffic.level_bytes[kNumMemoryLevels - 1] += operands.past_caches_bytes_;
+  traffic.level_ns[kNumMemoryLevels - 1] += operands.past_caches_bytes_ / ceilings.stream(threads);
   for (const auto& stream : operands.streams_)
     (stream.moved > 1 ? traffic.out_bytes : traffic.dense_bytes) += stream.total_bytes() * operands.passes_;
   return traffic;

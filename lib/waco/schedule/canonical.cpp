@@ -17,6 +17,25 @@ bool reads_dense_operand(Op op, const std::vector<Var>& vars) {
   });
 }
 
+/// Whether every row of a dense result is complete when it is first written: no reduction outside of it.
+bool writes_rows_once(Op op, const LoopNest& nest) {
+  if (!has_dense_index(op) || output_is_sparse(op)) return false;
+  const auto is_output = [op](Var var) {
+    return var.index >= sparse_order(op) || mode_is_output(op, var.index);
+  };
+  const auto binds_output = [&](const Loop& loop) {
+    return std::any_of(loop.vars.begin(), loop.vars.end(), is_output);
+  };
+  if (nest.parallel >= 0 && !binds_output(nest.loops[static_cast<size_t>(nest.parallel)])) return false;
+  bool reduced = false;
+  for (int l = 0; l < nest.num_runtime; ++l) {
+    const Loop& loop = nest.loops[static_cast<size_t>(l)];
+    if (reduced && binds_output(loop)) return false;
+    reduced = reduced || !std::all_of(loop.vars.begin(), loop.vars.end(), is_output);
+  }
+  return true;
+}
+
 void make_serial(ComputeSchedule& compute) {
   compute.parallel = -1;
   compute.policy = Policy::kStatic;
@@ -63,6 +82,7 @@ SuperSchedule canonical(const SuperSchedule& point) {
   const bool walks_stored = innermost.kind == LoopKind::kCompressed || innermost.kind == LoopKind::kSlots;
   if (innermost.kind != LoopKind::kCompressed) compute.unroll = 1;
   if (!walks_stored || !reads_dense_operand(result.problem.op, innermost.vars)) compute.prefetch = 0;
+  if (!writes_rows_once(result.problem.op, nest)) compute.stream = false;
   return result;
 }
 

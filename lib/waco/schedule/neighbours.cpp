@@ -214,6 +214,7 @@ class Moves {
       change([&](SuperSchedule& point) { point.compute.prefetch = prefetch; });
     for (const int32_t prefetch : {0, 4, 16})
       change([&](SuperSchedule& point) { point.compute.prefetch = prefetch; });
+    change([&](SuperSchedule& point) { point.compute.stream = !point.compute.stream; });
   }
 
   void sort_windows() {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <set>
 
 #include "waco/base/error.hpp"
 #include "waco/schedule/super_schedule.hpp"
@@ -201,15 +202,19 @@ class Parser {
 
   void parse_extras(std::string_view section) {
     const std::vector<std::string_view> parts = words(section);
-    bool seen[2] = {false, false};
-    if (parts.empty() || parts.size() % 2 != 0) fail(section, "expected 'unroll N', 'prefetch N', or both");
-    for (size_t at = 0; at < parts.size(); at += 2) {
-      const bool is_unroll = parts[at] == "unroll";
-      if (!is_unroll && parts[at] != "prefetch") fail(parts[at], "expected unroll or prefetch");
-      if (seen[is_unroll]) fail(parts[at], "given twice");
-      seen[is_unroll] = true;
-      const auto value = parse_integer<int32_t>(parts[at + 1], section);
-      (is_unroll ? point_.compute.unroll : point_.compute.prefetch) = value;
+    if (parts.empty()) fail(section, "expected 'unroll N', 'prefetch N' or 'stream'");
+    std::set<std::string_view> seen;
+    for (size_t at = 0; at < parts.size(); ++at) {
+      const std::string_view name = parts[at];
+      if (!seen.insert(name).second) fail(name, "given twice");
+      if (name == "stream") {
+        point_.compute.stream = true;
+        continue;
+      }
+      if (name != "unroll" && name != "prefetch") fail(name, "expected unroll, prefetch or stream");
+      if (++at == parts.size()) fail(section, fmt::format("'{}' needs a number", name));
+      const auto value = parse_integer<int32_t>(parts[at], section);
+      (name == "unroll" ? point_.compute.unroll : point_.compute.prefetch) = value;
     }
   }
 

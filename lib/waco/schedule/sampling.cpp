@@ -123,6 +123,7 @@ class Draw {
   void draw_extras(SuperSchedule& point) {
     point.compute.unroll = pick(kUnrolls, random_);
     point.compute.prefetch = pick(kPrefetches, random_);
+    point.compute.stream = random_.chance(0.25);
   }
 
   const ScheduleSpace& space_;

@@ -57,6 +57,7 @@ struct ComputeSchedule {
   int32_t threads = 1;
   int32_t unroll = 1;    ///< nonzeros of the innermost sparse loop in flight: 1, 2, 4, 8 or 16
   int32_t prefetch = 0;  ///< nonzeros ahead whose dense rows are prefetched; 0 = off
+  bool stream = false;   ///< rows of the result go past the caches (non-temporal stores)
   bool operator==(const ComputeSchedule&) const = default;
 };
 

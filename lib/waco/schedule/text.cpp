@@ -71,6 +71,7 @@ std::string to_text(const SuperSchedule& point) {
   std::string extras;
   if (compute.unroll != 1) extras += fmt::format(" unroll {}", compute.unroll);
   if (compute.prefetch != 0) extras += fmt::format(" prefetch {}", compute.prefetch);
+  if (compute.stream) extras += " stream";
   return extras.empty() ? text : fmt::format("{} |{}", text, extras);
 }
 
