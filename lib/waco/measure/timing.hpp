@@ -14,7 +14,7 @@ struct TimingOptions {
   double min_sample_ns = 20e3;  ///< fast kernels are called in batches that take this long
   int min_rounds = 7;           ///< fewer (at least 3) only when the budget is spent four times over
   int max_rounds = 400;
-  /// Samples shorter than this follow an untimed call, which brings the operands back into the caches.
+  /// Samples shorter than this follow untimed calls, which bring the operands back into the caches.
   double warm_below_ns = 20e6;
 };
 
