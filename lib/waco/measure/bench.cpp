@@ -66,10 +66,34 @@ Bench::Bench(matrix::SparseTensor tensor, const schedule::Problem& problem, uint
       reference_(tensor_, problem_, operands_, seed, threads_) {}
 
 Preparation Bench::prepare(const Contestant& contestant, double censor_ns, Entrant& entrant) {
+  return guarded([&](Preparation& preparation) {
+    preparation = pack(contestant, entrant);
+    if (preparation.status != Status::kOk) return;
+    const Trial trial{[&] { return run(entrant); }, [&] { return compare(entrant); }};
+    run_and_compare(trial, censor_ns, preparation);
+  });
+}
+
+Preparation Bench::prepare(const ForeignKernel& kernel, double censor_ns) {
+  return guarded([&](Preparation& preparation) {
+    reserve_output(tensor_.num_nonzeros());
+    const auto run = [&] {
+      kernel.run(output());
+      return static_cast<int>(WACO_OK);
+    };
+    const auto compare = [&] {
+      if (kernel.finish) kernel.finish(output());
+      return compare_input_order();
+    };
+    preparation.status = Status::kOk;
+    run_and_compare({run, compare}, censor_ns, preparation);
+  });
+}
+
+Preparation Bench::guarded(const std::function<void(Preparation&)>& body) const {
   Preparation preparation;
   try {
-    preparation = pack(contestant, entrant);
-    if (preparation.status == Status::kOk) run_and_compare(entrant, censor_ns, preparation);
+    body(preparation);
   } catch (const std::bad_alloc&) {
     preparation.status = Status::kConstraint;
     preparation.message = "not enough memory";
@@ -120,15 +144,15 @@ Preparation Bench::pack(const Contestant& contestant, Entrant& entrant) {
   return preparation;
 }
 
-void Bench::run_and_compare(Entrant& entrant, double censor_ns, Preparation& preparation) {
+void Bench::run_and_compare(const Trial& trial, double censor_ns, Preparation& preparation) {
   double first_ns = 0;
   poison_output();
-  if (!run_once(entrant, preparation, first_ns)) return;
+  if (!run_once(trial, preparation, first_ns)) return;
   double fastest_ns = first_ns;
   if (censor_ns <= 0 || first_ns <= std::max(kFarOff * censor_ns, kSchedulerNoise_ns)) {
     // Over its own result, not over poison: a kernel that accumulates instead of overwriting fails here.
     double second_ns = 0;
-    if (!run_once(entrant, preparation, second_ns)) {
+    if (!run_once(trial, preparation, second_ns)) {
       preparation.message = "on its second call, " + preparation.message;
       return;
     }
@@ -138,16 +162,16 @@ void Bench::run_and_compare(Entrant& entrant, double censor_ns, Preparation& pre
        censor_ns > 0 && runs < kMaxRuns && fastest_ns > censor_ns && fastest_ns < kSchedulerNoise_ns;
        ++runs) {
     const Clock::time_point start = Clock::now();
-    run(entrant);
+    trial.run();
     fastest_ns = std::min(fastest_ns, ns_since(start));
   }
   preparation.first_run_ns = fastest_ns;
   preparation.censored = censor_ns > 0 && fastest_ns > censor_ns;
 }
 
-bool Bench::run_once(Entrant& entrant, Preparation& preparation, double& elapsed_ns) {
+bool Bench::run_once(const Trial& trial, Preparation& preparation, double& elapsed_ns) {
   const Clock::time_point start = Clock::now();
-  const int code = run(entrant);
+  const int code = trial.run();
   elapsed_ns = ns_since(start);
   preparation.status = Status::kWrong;
   if (code != WACO_OK) {
@@ -158,7 +182,7 @@ bool Bench::run_once(Entrant& entrant, Preparation& preparation, double& elapsed
     preparation.message = "the kernel wrote past the end of its output";
     return false;
   }
-  const Verification verification = compare(entrant);
+  const Verification verification = trial.compare();
   preparation.max_rel_error = std::max(preparation.max_rel_error, verification.max_rel_error);
   preparation.message = verification.message;
   if (verification.ok) preparation.status = Status::kOk;
@@ -168,6 +192,14 @@ bool Bench::run_once(Entrant& entrant, Preparation& preparation, double& elapsed
 Verification Bench::compare(const Entrant& entrant) const {
   if (!schedule::output_is_sparse(problem_.op)) return reference_.verify(output_.data());
   return reference_.verify_values(codegen::unpack_values(*entrant.storage, output_.data()));
+}
+
+Verification Bench::compare_input_order() const {
+  if (!schedule::output_is_sparse(problem_.op)) return reference_.verify(output_.data());
+  const auto count = static_cast<size_t>(tensor_.num_nonzeros());
+  if (problem_.type == schedule::ValueType::kF64)
+    return reference_.verify_values({output_.as<double>(), output_.as<double>() + count});
+  return reference_.verify_values({output_.as<float>(), output_.as<float>() + count});
 }
 
 int Bench::run(Entrant& entrant) {

@@ -39,6 +39,14 @@ struct Entrant {
   waco_call call{};
 };
 
+/// A contestant that is no kernel of ours, such as a library's.
+struct ForeignKernel {
+  /// Writes the whole result to `out`; of sddmm one value for each nonzero, in the order of the input.
+  std::function<void(void* out)> run;
+  /// Untimed: brings the result to `out` when `run` leaves it elsewhere. May be empty.
+  std::function<void(void* out)> finish;
+};
+
 class Bench {
  public:
   Bench(matrix::SparseTensor tensor, const schedule::Problem& problem, uint64_t seed, int threads);
@@ -49,14 +57,31 @@ class Bench {
   /// blame.
   Preparation prepare(const Contestant& contestant, double censor_ns, Entrant& entrant);
 
+  /// The same for a kernel from elsewhere; what it throws makes its status kCrash.
+  Preparation prepare(const ForeignKernel& kernel, double censor_ns);
+
   /// One call of the kernel; its status code.
   int run(Entrant& entrant);
 
+  const matrix::SparseTensor& tensor() const { return tensor_; }
+  const DenseOperands& operands() const { return operands_; }
+  /// Where results go: room for the result of every contestant prepared so far (null before the first). Moves
+  /// when a later contestant needs more.
+  void* output() const { return output_.data(); }
+
  private:
+  /// How one contestant is called, and its result judged.
+  struct Trial {
+    std::function<int()> run;
+    std::function<Verification()> compare;
+  };
+
+  Preparation guarded(const std::function<void(Preparation&)>& body) const;
   Preparation pack(const Contestant& contestant, Entrant& entrant);
-  void run_and_compare(Entrant& entrant, double censor_ns, Preparation& preparation);
-  bool run_once(Entrant& entrant, Preparation& preparation, double& elapsed_ns);
+  void run_and_compare(const Trial& trial, double censor_ns, Preparation& preparation);
+  bool run_once(const Trial& trial, Preparation& preparation, double& elapsed_ns);
   Verification compare(const Entrant& entrant) const;
+  Verification compare_input_order() const;
   void reserve_output(int64_t num_stored);
   void poison_output();
   bool overrun() const;

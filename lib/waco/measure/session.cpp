@@ -8,27 +8,12 @@
 
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
-#include "waco/codegen/fixed_csr.hpp"
-#include "waco/codegen/kernel.hpp"
 #include "waco/measure/candidate_run.hpp"
 #include "waco/measure/kernel_cache.hpp"
+#include "waco/measure/requests.hpp"
 
 namespace waco::measure {
 namespace fs = std::filesystem;
-namespace {
-
-/// A bound of positions that makes codegen::bind choose this pos width.
-int64_t bound_for(int pos_bytes) {
-  return pos_bytes == 4 ? 0 : int64_t{1} << 32;
-}
-
-std::array<int64_t, 3> three_dims(const matrix::SparseTensor& tensor) {
-  std::array<int64_t, 3> dims{1, 1, 1};
-  std::copy(tensor.dims.begin(), tensor.dims.end(), dims.begin());
-  return dims;
-}
-
-}  // namespace
 
 class Session::State {
  public:
@@ -41,10 +26,7 @@ class Session::State {
         runner_(tensor, problem, threads_, options_) {
     WACO_ASSERT(tensor.order() == schedule::sparse_order(problem.op));
     cache_.require_openmp();
-    // What most formats need; the worker tells when a format needs the other width.
-    const int64_t positions =
-        std::max(tensor.num_nonzeros(), *std::max_element(tensor.dims.begin(), tensor.dims.end()));
-    pos_bytes_ = positions <= INT32_MAX ? 4 : 8;
+    pos_bytes_ = usual_pos_bytes(tensor);
   }
 
   const KernelCache& cache() const { return cache_; }
@@ -89,16 +71,12 @@ class Session::State {
     }
   }
 
-  codegen::Binding bind(const schedule::SuperSchedule& point, int pos_bytes) const {
-    return codegen::bind(point, three_dims(tensor_), bound_for(pos_bytes),
-                         cache_.compiler().target().vector_bytes);
-  }
-
   std::vector<Candidate> compile(const std::vector<schedule::SuperSchedule>& points, int pos_bytes) const {
     std::vector<CompileRequest> requests;
     for (const schedule::SuperSchedule& point : points) {
       WACO_ASSERT(point.problem == problem_);
-      requests.push_back({codegen::kernel_source(point, bind(point, pos_bytes)), codegen::kKernelFlags});
+      requests.push_back(
+          kernel_request(point, tensor_.dims, pos_bytes, cache_.compiler().target().vector_bytes));
     }
     return compile(points, requests, pos_bytes);
   }
@@ -154,22 +132,12 @@ class Session::State {
     if (candidate.done && options_.on_result) options_.on_result(candidate.measurement);
   }
 
-  /// The baseline's source follows from the widths of its arrays alone.
-  std::string baseline_source(const schedule::SuperSchedule& point, int pos_bytes) const {
-    waco_storage shape{};
-    shape.format = codegen::to_abi(point.format, problem_.op);
-    shape.pos_bytes = pos_bytes;
-    const int64_t largest = *std::max_element(tensor_.dims.begin(), tensor_.dims.end());
-    shape.level[shape.format.num_levels - 1].crd_bytes = largest > int64_t{1} << 31 ? 8 : 4;
-    return codegen::fixed_csr_source(problem_, codegen::Storage(shape));
-  }
-
   Candidate compile_baseline(int pos_bytes) const {
     const schedule::SuperSchedule point = schedule::csr_point(problem_, threads_);
     const bool generated = options_.baseline_source.empty();
-    const std::string source = generated ? baseline_source(point, pos_bytes) : options_.baseline_source;
-    std::vector<Candidate> candidates =
-        compile({point}, {{source, codegen::kBaselineFlags}}, generated ? pos_bytes : 0);
+    CompileRequest request = baseline_request(problem_, tensor_.dims, pos_bytes);
+    if (!generated) request.source = options_.baseline_source;
+    std::vector<Candidate> candidates = compile({point}, {request}, generated ? pos_bytes : 0);
     candidates[0].contestant.fixed_csr = true;
     return std::move(candidates[0]);
   }

@@ -1,0 +1,45 @@
+// Binding points to the widths that a tensor needs.
+#include "waco/measure/requests.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "waco/codegen/fixed_csr.hpp"
+#include "waco/codegen/kernel.hpp"
+
+namespace waco::measure {
+namespace {
+
+/// A bound of positions that makes codegen::bind choose this pos width.
+int64_t bound_for(int pos_bytes) {
+  return pos_bytes == 4 ? 0 : int64_t{1} << 32;
+}
+
+}  // namespace
+
+int usual_pos_bytes(const matrix::SparseTensor& tensor) {
+  const int64_t positions =
+      std::max(tensor.num_nonzeros(), *std::max_element(tensor.dims.begin(), tensor.dims.end()));
+  return positions <= INT32_MAX ? 4 : 8;
+}
+
+CompileRequest kernel_request(const schedule::SuperSchedule& point, const std::vector<int64_t>& dims,
+                              int pos_bytes, int vector_bytes) {
+  std::array<int64_t, 3> three{1, 1, 1};
+  std::copy(dims.begin(), dims.end(), three.begin());
+  const codegen::Binding binding = codegen::bind(point, three, bound_for(pos_bytes), vector_bytes);
+  return {codegen::kernel_source(point, binding), codegen::kKernelFlags};
+}
+
+CompileRequest baseline_request(const schedule::Problem& problem, const std::vector<int64_t>& dims,
+                                int pos_bytes) {
+  // The source follows from the widths of the arrays alone.
+  waco_storage shape{};
+  shape.format = codegen::to_abi(schedule::csr_point(problem, 1).format, problem.op);
+  shape.pos_bytes = pos_bytes;
+  const int64_t largest = *std::max_element(dims.begin(), dims.end());
+  shape.level[shape.format.num_levels - 1].crd_bytes = largest > int64_t{1} << 31 ? 8 : 4;
+  return {codegen::fixed_csr_source(problem, codegen::Storage(shape)), codegen::kBaselineFlags};
+}
+
+}  // namespace waco::measure
