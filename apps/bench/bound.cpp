@@ -1,0 +1,58 @@
+// Counting bytes and flops, and dividing them by the ceilings.
+#include "apps/bench/bound.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "waco/measure/operands.hpp"
+
+namespace waco::bench {
+namespace {
+
+/// Distinct coordinates of one mode.
+int64_t num_used(const matrix::SparseTensor& tensor, int mode) {
+  std::vector<bool> used(static_cast<size_t>(tensor.dims[mode]), false);
+  for (const int64_t coordinate : tensor.coords[mode]) used[coordinate] = true;
+  return std::count(used.begin(), used.end(), true);
+}
+
+/// Whether `bytes`, touched by `threads` together, stay in a level.
+bool holds(const model::MemoryLevel& level, int64_t bytes, int threads) {
+  const double capacity = static_cast<double>(level.capacity_bytes) * (level.shared ? 1 : threads);
+  return static_cast<double>(bytes) <= capacity;
+}
+
+}  // namespace
+
+Work work_of(const matrix::SparseTensor& tensor, const schedule::Problem& problem) {
+  const int64_t value_bytes = schedule::value_bytes(problem.type);
+  const auto nonzeros = static_cast<double>(tensor.num_nonzeros());
+  const auto width = static_cast<double>(problem.rhs);
+  const bool mttkrp = problem.op == schedule::Op::kMttkrp;
+  Work work;
+  int64_t dense_rows = num_used(tensor, 1);
+  if (problem.op == schedule::Op::kSddmm) dense_rows += num_used(tensor, 0);
+  if (mttkrp) dense_rows += num_used(tensor, 2);
+  work.dense_bytes = dense_rows * problem.rhs * value_bytes;
+  work.output_bytes = measure::output_elements(problem, tensor.dims, tensor.num_nonzeros()) * value_bytes;
+  work.flops = (mttkrp ? 3 : 2) * nonzeros * width;
+  return work;
+}
+
+std::string Bound::binding() const {
+  return memory_ns >= compute_ns ? std::string(model::kMemoryLevelNames[level]) + " bandwidth" : "arithmetic";
+}
+
+Bound bound_of(const Work& work, int64_t sparse_bytes, const model::Ceilings& ceilings, int threads,
+               bool f64) {
+  Bound bound;
+  bound.bytes = sparse_bytes + work.dense_bytes + work.output_bytes;
+  while (bound.level + 1 < model::kNumMemoryLevels &&
+         !holds(ceilings.levels[bound.level], bound.bytes, threads))
+    ++bound.level;
+  bound.memory_ns = static_cast<double>(bound.bytes) / ceilings.read(bound.level, threads);
+  bound.compute_ns = work.flops / ceilings.fma(f64, threads);
+  return bound;
+}
+
+}  // namespace waco::bench

@@ -1,0 +1,45 @@
+// One matrix: every contestant set up, verified and timed in interleaved rounds of one process.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/bench/peer.hpp"
+#include "apps/bench/record.hpp"
+#include "waco/base/files.hpp"
+#include "waco/base/signals.hpp"
+#include "waco/measure/kernel_cache.hpp"
+#include "waco/tune/tune.hpp"
+
+namespace waco::bench {
+
+struct ContestOptions {
+  tune::TuneOptions tuning;  ///< threads given; `points` are measured instead of searching
+  std::vector<Peer> peers;
+};
+
+/// What all matrices of a run share: the compiler, the cache of kernels, the machine's ceilings.
+class Arena {
+ public:
+  /// Throws EnvironmentError (exit code kCompiler when the compiler can't be used).
+  explicit Arena(ContestOptions options);
+
+  const model::Ceilings& ceilings() const { return ceilings_; }
+  /// Whether the ceilings' threads and `options.tuning.threads` agree is up to the caller.
+  const ContestOptions& options() const { return options_; }
+
+  /// Tunes (or verifies the given plan), sets up, verifies and times all contestants. Throws what tune::tune
+  /// throws; a peer that fails is an entry that says so.
+  Record hold(matrix::SparseTensor tensor, const StopToken& stop) const;
+
+ private:
+  ContestOptions options_;
+  std::optional<TemporaryFolder> temporary_;  ///< of the kernels, when there is no cache folder
+  std::unique_ptr<measure::KernelCache> cache_;
+  model::Ceilings ceilings_;
+};
+
+}  // namespace waco::bench

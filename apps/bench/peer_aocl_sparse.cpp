@@ -1,0 +1,110 @@
+// AMD's AOCL-Sparse (version 4 or newer): CSR with a hint, optimised.
+#include <aoclsparse.h>
+
+#include <cstring>
+
+#include "apps/bench/libraries.hpp"
+#include "waco/base/error.hpp"
+
+namespace waco::bench {
+namespace {
+
+constexpr aoclsparse_int kExpectedCalls = 10000;
+
+void check(aoclsparse_status status, const char* what) {
+  if (status != aoclsparse_status_success)
+    throw EnvironmentError(fmt::format("{} failed with status {}", what, static_cast<int>(status)));
+}
+
+class AoclRun : public PreparedPeer {
+ public:
+  explicit AoclRun(const PeerInput& input) : input_(input) {
+    static_assert(sizeof(aoclsparse_int) == sizeof(int32_t), "the library with 32-bit indices is expected");
+    const auto rows = static_cast<aoclsparse_int>(input.num_rows());
+    const auto columns = static_cast<aoclsparse_int>(input.num_columns());
+    const auto count = static_cast<aoclsparse_int>(input.num_nonzeros());
+    auto* begin = const_cast<aoclsparse_int*>(input.row_begin);
+    auto* column = const_cast<aoclsparse_int*>(input.columns);
+    void* values = const_cast<void*>(input.values);
+    check(input.f64() ? aoclsparse_create_dcsr(&matrix_, aoclsparse_index_base_zero, rows, columns, count,
+                                               begin, column, static_cast<double*>(values))
+                      : aoclsparse_create_scsr(&matrix_, aoclsparse_index_base_zero, rows, columns, count,
+                                               begin, column, static_cast<float*>(values)),
+          "aoclsparse_create_csr");
+    check(aoclsparse_create_mat_descr(&descriptor_), "aoclsparse_create_mat_descr");
+    check(is_spmv() ? aoclsparse_set_mv_hint(matrix_, aoclsparse_operation_none, descriptor_, kExpectedCalls)
+                    : aoclsparse_set_mm_hint(matrix_, aoclsparse_operation_none, descriptor_, kExpectedCalls),
+          "aoclsparse_set_hint");
+    check(aoclsparse_optimize(matrix_), "aoclsparse_optimize");
+  }
+  ~AoclRun() override {
+    aoclsparse_destroy_mat_descr(descriptor_);
+    aoclsparse_destroy(&matrix_);
+  }
+  AoclRun(const AoclRun&) = delete;
+  AoclRun& operator=(const AoclRun&) = delete;
+
+  void run(void* out) override {
+    if (first_) clear(out);
+    check(is_spmv() ? spmv(out) : spmm(out), "aoclsparse_mv or _csrmm");
+  }
+  int64_t stored_bytes() const override { return input_.csr_bytes(sizeof(aoclsparse_int)); }
+
+ private:
+  bool is_spmv() const { return input_.problem.op == schedule::Op::kSpmv; }
+
+  /// Even with beta = 0 the library reads the result, which must not hold the NaNs of the first check.
+  void clear(void* out) {
+    const int64_t count = input_.num_rows() * input_.problem.rhs;
+    std::memset(out, 0, static_cast<size_t>(count * schedule::value_bytes(input_.problem.type)));
+    first_ = false;
+  }
+
+  aoclsparse_status spmv(void* out) const {
+    if (input_.f64()) {
+      const double one = 1, zero = 0;
+      return aoclsparse_dmv(aoclsparse_operation_none, &one, matrix_, descriptor_,
+                            static_cast<const double*>(input_.dense[0]), &zero, static_cast<double*>(out));
+    }
+    const float one = 1, zero = 0;
+    return aoclsparse_smv(aoclsparse_operation_none, &one, matrix_, descriptor_,
+                          static_cast<const float*>(input_.dense[0]), &zero, static_cast<float*>(out));
+  }
+
+  aoclsparse_status spmm(void* out) const {
+    const auto width = static_cast<aoclsparse_int>(input_.problem.rhs);
+    if (input_.f64())
+      return aoclsparse_dcsrmm(aoclsparse_operation_none, 1, matrix_, descriptor_, aoclsparse_order_row,
+                               static_cast<const double*>(input_.dense[0]), width, width, 0,
+                               static_cast<double*>(out), width);
+    return aoclsparse_scsrmm(aoclsparse_operation_none, 1, matrix_, descriptor_, aoclsparse_order_row,
+                             static_cast<const float*>(input_.dense[0]), width, width, 0,
+                             static_cast<float*>(out), width);
+  }
+
+  PeerInput input_;
+  aoclsparse_matrix matrix_ = nullptr;
+  aoclsparse_mat_descr descriptor_ = nullptr;
+  bool first_ = true;
+};
+
+std::optional<std::string> refusal(const PeerInput& input) {
+  const schedule::Op op = input.problem.op;
+  if (op != schedule::Op::kSpmv && op != schedule::Op::kSpmm)
+    return fmt::format("AOCL-Sparse has no {}", schedule::name(op));
+  if (input.num_nonzeros() == 0) return "AOCL-Sparse is not given empty matrices";
+  return std::nullopt;
+}
+
+}  // namespace
+
+Library aocl_sparse_library() {
+  return {"aocl_sparse",
+          "AMD AOCL-Sparse",
+          aoclsparse_get_version(),
+          "",
+          {{"aocl_sparse", "aocl_sparse", "CSR, hint and aoclsparse_optimize", refusal,
+            [](const PeerInput& input) { return std::make_unique<AoclRun>(input); }}}};
+}
+
+}  // namespace waco::bench

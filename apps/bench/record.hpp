@@ -1,0 +1,82 @@
+// What waco-bench finds out about one matrix: one record, a line of its JSON Lines files.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/bench/bound.hpp"
+#include "waco/measure/statistics.hpp"
+#include "waco/model/ceilings.hpp"
+#include "waco/tune/result.hpp"
+
+namespace waco::bench {
+
+inline constexpr std::string_view kBenchFormat = "waco-bench";
+inline constexpr int kBenchVersion = 1;
+
+/// Names of the contestants that are not peers.
+inline constexpr const char* kFixedCsr = "fixed_csr";
+inline constexpr const char* kBalancedCsr = "balanced_csr";
+inline constexpr const char* kWaco = "waco";
+
+/// One contestant's result.
+struct Entry {
+  std::string name;
+  std::string library;  ///< of a peer; otherwise empty
+  std::string note;     ///< how a peer is called, or the plan of one of our kernels
+  std::string status;   ///< "ok", or why it was not timed, as measure::name says
+  std::string message;
+  std::vector<double> samples_ns;  ///< time of one call, by round
+  measure::Estimate time_ns;
+  measure::Estimate speedup;  ///< over fixed_csr, by round
+  bool censored = false;      ///< much slower than fixed_csr: a few calls only, and no interval
+  double rejected_share = 0;  ///< of the samples, because a thread was switched out
+  double max_rel_error = 0;
+  double setup_ns = 0;       ///< packing of our kernels; inspecting, converting, tuning of a peer
+  int64_t stored_bytes = 0;  ///< of the sparse operand
+  Bound bound;
+
+  bool ok() const { return status == "ok"; }
+  bool is_peer() const { return !library.empty(); }
+  /// Share of the time that the bound explains; 0 when it was not timed.
+  double bound_share() const { return time_ns.median > 0 ? bound.ns() / time_ns.median : 0; }
+};
+
+/// A peer that does not take part, and why.
+struct Absence {
+  std::string name;
+  std::string reason;
+};
+
+struct Record {
+  nlohmann::json machine;  ///< of the header
+  tune::MatrixSummary matrix;
+  schedule::Problem problem;
+  int threads = 1;
+  std::string effort;
+  uint64_t seed = 1;
+  std::string plan;     ///< of the contestant "waco": text form
+  double tuning_s = 0;  ///< finding and verifying it
+  double flops = 0;     ///< of one call
+  model::Ceilings ceilings;
+  std::vector<Entry> entries;  ///< fixed_csr, balanced_csr, waco, then peers
+  std::vector<Absence> absent;
+  std::vector<std::string> warnings;
+
+  /// The entry of this name, or null.
+  const Entry* find(std::string_view name) const;
+  /// The fastest peer that was verified and timed, or null.
+  const Entry* best_peer() const;
+};
+
+/// The median of `other` over that of `own`: how many times faster `own` is. 0 unless both were timed.
+double speedup_over(const Entry* own, const Entry* other);
+
+/// One line of a file; `command` goes to the header.
+nlohmann::ordered_json to_json(const Record& record, const std::string& command);
+/// Throws nlohmann::json::exception when a field is missing or of the wrong kind.
+Record record_from_json(const nlohmann::json& json);
+
+}  // namespace waco::bench

@@ -1,0 +1,127 @@
+// Reading and growing a JSON Lines file.
+#include "apps/bench/record_file.hpp"
+
+#include <fcntl.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "waco/base/artifact.hpp"
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+
+namespace waco::bench {
+namespace {
+
+using nlohmann::json;
+
+/// Times of two machines are never put together: these keys must agree.
+bool same_machine(const json& a, const json& b) {
+  for (const char* key : {"cpu", "cores", "logical_cpus"})
+    if (a.value(key, json()) != b.value(key, json())) return false;
+  return true;
+}
+
+std::string machine_text(const json& machine) {
+  return machine.value("cpu", std::string("an unknown machine"));
+}
+
+struct Lines {
+  std::vector<Record> records;
+  size_t complete_bytes = 0;  ///< up to the last newline
+};
+
+Record parse_line(const std::string& text, const std::filesystem::path& file, int64_t number) {
+  try {
+    const json line = json::parse(text);
+    check_artifact(line, file, kBenchFormat, kBenchVersion);
+    return record_from_json(line);
+  } catch (const json::exception&) {
+    throw InputError(file.string(), number, "is not a record of waco-bench");
+  } catch (const std::bad_optional_access&) {
+    throw InputError(file.string(), number, "names an op or type that is not known here");
+  }
+}
+
+Lines read_lines(const std::filesystem::path& file) {
+  std::string text;
+  try {
+    text = read_file(file);
+  } catch (const EnvironmentError& unreadable) {
+    throw Error(ExitCode::kInput, unreadable.what());
+  }
+  Lines lines;
+  int64_t number = 1;
+  for (size_t end; (end = text.find('\n', lines.complete_bytes)) != std::string::npos; ++number) {
+    const std::string line = text.substr(lines.complete_bytes, end - lines.complete_bytes);
+    if (!line.empty()) lines.records.push_back(parse_line(line, file, number));
+    lines.complete_bytes = end + 1;
+    if (!lines.records.empty() && !same_machine(lines.records[0].machine, lines.records.back().machine))
+      throw InputError(file.string(), number, "is of another machine than the lines before it");
+  }
+  if (lines.complete_bytes < text.size())
+    spdlog::warn("{}:{}: the last line is torn and is left out", file.string(), number);
+  return lines;
+}
+
+}  // namespace
+
+std::vector<Record> read_records(const std::vector<std::string>& files) {
+  std::vector<Record> records;
+  for (const std::string& file : files) {
+    for (Record& record : read_lines(file).records) records.push_back(std::move(record));
+    if (!records.empty() && !same_machine(records.front().machine, records.back().machine))
+      throw InputError(
+          file, 0,
+          fmt::format("holds times of {}, and the files before it of {}",
+                      machine_text(records.back().machine), machine_text(records.front().machine)));
+  }
+  return records;
+}
+
+RecordFile::RecordFile(std::filesystem::path file, const json& machine) : file_(std::move(file)) {
+  std::error_code error;
+  if (!std::filesystem::exists(file_, error)) return;
+  Lines lines = read_lines(file_);
+  records_ = std::move(lines.records);
+  if (!records_.empty() && !same_machine(records_[0].machine, machine))
+    throw InputError(file_.string(), 0,
+                     fmt::format("holds times of {}, and this is {}; name another file",
+                                 machine_text(records_[0].machine), machine_text(machine)));
+  std::filesystem::resize_file(file_, lines.complete_bytes, error);
+  if (error) throw EnvironmentError(fmt::format("{}: {}", file_.string(), error.message()));
+}
+
+bool RecordFile::holds(const std::string& matrix_hash, const std::string& matrix_name,
+                       const schedule::Problem& problem, int threads) const {
+  for (const Record& record : records_)
+    if (record.matrix.hash == matrix_hash && record.matrix.name == matrix_name && record.problem == problem &&
+        record.threads == threads)
+      return true;
+  return false;
+}
+
+void RecordFile::append(const nlohmann::ordered_json& line, Record record) {
+  const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  const int fd = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  bool ok = fd >= 0;
+  for (size_t done = 0; ok && done < text.size();) {
+    const ssize_t count = ::write(fd, text.data() + done, text.size() - done);
+    if (count > 0)
+      done += static_cast<size_t>(count);
+    else
+      ok = count < 0 && errno == EINTR;
+  }
+  const int reason = errno;
+  if (fd >= 0) {
+    ::fsync(fd);
+    ::close(fd);
+  }
+  if (!ok)
+    throw EnvironmentError(fmt::format("{}: can't be written: {}", file_.string(), std::strerror(reason)));
+  records_.push_back(std::move(record));
+}
+
+}  // namespace waco::bench

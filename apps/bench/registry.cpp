@@ -1,0 +1,92 @@
+// Which libraries there are, and which of their peers take part.
+#include <algorithm>
+
+#include "apps/bench/libraries.hpp"
+#include "waco/base/error.hpp"
+
+namespace waco::bench {
+namespace {
+
+[[maybe_unused]] Library absent(const char* name, const char* title, const char* remark) {
+  return {name, title, "", remark, {}};
+}
+
+[[maybe_unused]] constexpr const char* kInstall =
+    "not found when waco-bench was built; scripts/install-peers.sh installs it";
+[[maybe_unused]] constexpr const char* kByHand =
+    "not found when waco-bench was built; not in Debian, install it by hand";
+
+}  // namespace
+
+int64_t PeerInput::csr_bytes(int index_bytes) const {
+  return (num_rows() + 1 + num_nonzeros()) * index_bytes +
+         num_nonzeros() * schedule::value_bytes(problem.type);
+}
+
+int64_t PeerInput::dense_form_bytes() const {
+  return num_rows() * num_columns() * schedule::value_bytes(problem.type);
+}
+
+std::vector<Library> all_libraries() {
+  std::vector<Library> libraries;
+#ifdef WACO_HAVE_MKL
+  libraries.push_back(mkl_library());
+#else
+  libraries.push_back(absent("mkl", "Intel MKL", kInstall));
+#endif
+#ifdef WACO_HAVE_EIGEN
+  libraries.push_back(eigen_library());
+#else
+  libraries.push_back(absent("eigen", "Eigen", kInstall));
+#endif
+#ifdef WACO_HAVE_LIBRSB
+  libraries.push_back(librsb_library());
+#else
+  libraries.push_back(absent("librsb", "librsb", kInstall));
+#endif
+#ifdef WACO_HAVE_GRAPHBLAS
+  libraries.push_back(graphblas_library());
+#else
+  libraries.push_back(absent("graphblas", "SuiteSparse:GraphBLAS", kInstall));
+#endif
+#ifdef WACO_HAVE_AOCL_SPARSE
+  libraries.push_back(aocl_sparse_library());
+#else
+  libraries.push_back(absent("aocl_sparse", "AMD AOCL-Sparse", kByHand));
+#endif
+#ifdef WACO_HAVE_LIBXSMM
+  libraries.push_back(libxsmm_library());
+#else
+  libraries.push_back(absent("libxsmm", "LIBXSMM", kInstall));
+#endif
+#ifdef WACO_HAVE_OPENBLAS
+  libraries.push_back(openblas_library());
+#else
+  libraries.push_back(absent("openblas", "OpenBLAS", kInstall));
+#endif
+  return libraries;
+}
+
+std::vector<Peer> choose_peers(const std::vector<Library>& libraries, const std::vector<std::string>& names) {
+  std::vector<Peer> chosen;
+  if (names == std::vector<std::string>{"none"}) return chosen;
+  std::vector<bool> found(names.size(), false);
+  for (const Library& library : libraries) {
+    const auto by_library = std::find(names.begin(), names.end(), library.name);
+    if (by_library != names.end()) {
+      if (!library.available()) throw UsageError(fmt::format("--peers {}: {}", library.name, library.remark));
+      found[by_library - names.begin()] = true;
+    }
+    for (const Peer& peer : library.peers) {
+      const auto by_name = std::find(names.begin(), names.end(), peer.name);
+      if (by_name != names.end()) found[by_name - names.begin()] = true;
+      if (names.empty() || by_library != names.end() || by_name != names.end()) chosen.push_back(peer);
+    }
+  }
+  for (size_t n = 0; n < names.size(); ++n)
+    if (!found[n])
+      throw UsageError(fmt::format("--peers {}: there is no such peer; see --list-peers", names[n]));
+  return chosen;
+}
+
+}  // namespace waco::bench

@@ -1,0 +1,94 @@
+// Geometric means and counts over records.
+#include "apps/bench/summary.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace waco::bench {
+namespace {
+
+/// Geometric mean of positive numbers, fed one by one.
+class GeometricMean {
+ public:
+  void add(double value) {
+    if (value <= 0) return;
+    sum_of_logs_ += std::log(value);
+    ++count_;
+  }
+  int count() const { return count_; }
+  double value() const { return count_ > 0 ? std::exp(sum_of_logs_ / count_) : 0; }
+
+ private:
+  double sum_of_logs_ = 0;
+  int count_ = 0;
+};
+
+Standing standing_of(const std::string& name, const std::vector<const Record*>& group) {
+  Standing standing;
+  standing.name = name;
+  GeometricMean over_fixed, over_balanced, waco_over_it;
+  for (const Record* record : group) {
+    const Entry* entry = record->find(name);
+    if (entry == nullptr) continue;
+    standing.num_wrong += entry->ok() ? 0 : 1;
+    over_fixed.add(speedup_over(entry, record->find(kFixedCsr)));
+    over_balanced.add(speedup_over(entry, record->find(kBalancedCsr)));
+    waco_over_it.add(speedup_over(record->find(kWaco), entry));
+    standing.num_best += record->best_peer() == entry ? 1 : 0;
+  }
+  standing.num_matrices = over_fixed.count();
+  standing.over_fixed_csr = over_fixed.value();
+  standing.over_balanced_csr = over_balanced.value();
+  standing.waco_over_it = waco_over_it.value();
+  return standing;
+}
+
+std::vector<std::string> names_of(const std::vector<const Record*>& group) {
+  std::vector<std::string> names;
+  for (const Record* record : group)
+    for (const Entry& entry : record->entries)
+      if (std::find(names.begin(), names.end(), entry.name) == names.end()) names.push_back(entry.name);
+  return names;
+}
+
+}  // namespace
+
+std::vector<std::vector<const Record*>> by_problem(const std::vector<Record>& records) {
+  std::vector<std::vector<const Record*>> groups;
+  for (const Record& record : records) {
+    const auto same = [&](const std::vector<const Record*>& group) {
+      return group[0]->problem == record.problem && group[0]->threads == record.threads;
+    };
+    const auto group = std::find_if(groups.begin(), groups.end(), same);
+    if (group == groups.end())
+      groups.push_back({&record});
+    else
+      group->push_back(&record);
+  }
+  return groups;
+}
+
+Summary summarize(const std::vector<const Record*>& group) {
+  Summary summary;
+  summary.problem = group.at(0)->problem;
+  summary.threads = group[0]->threads;
+  summary.num_matrices = static_cast<int>(group.size());
+  for (const std::string& name : names_of(group)) summary.standings.push_back(standing_of(name, group));
+  GeometricMean peer_over_fixed, waco_over_peer;
+  for (const Record* record : group) {
+    const Entry* peer = record->best_peer();
+    const double speedup = speedup_over(record->find(kWaco), peer);
+    if (speedup <= 0) continue;
+    waco_over_peer.add(speedup);
+    peer_over_fixed.add(speedup_over(peer, record->find(kFixedCsr)));
+    if (speedup < kClearLoss) summary.losses.push_back({record->matrix.name, peer->name, speedup});
+  }
+  std::sort(summary.losses.begin(), summary.losses.end(),
+            [](const Loss& a, const Loss& b) { return a.speedup < b.speedup; });
+  summary.num_with_peers = waco_over_peer.count();
+  summary.waco_over_best_peer = waco_over_peer.value();
+  summary.best_peer_over_fixed_csr = peer_over_fixed.value();
+  return summary;
+}
+
+}  // namespace waco::bench

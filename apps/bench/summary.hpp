@@ -1,0 +1,51 @@
+// What many records say together: geometric means, and our plans against the best peer of each matrix.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/bench/record.hpp"
+
+namespace waco::bench {
+
+/// A matrix on which a peer was clearly ahead.
+struct Loss {
+  std::string matrix;
+  std::string peer;
+  double speedup = 0;  ///< ours over that peer's, below 1
+};
+
+/// One contestant over all matrices on which it was verified and timed.
+struct Standing {
+  std::string name;
+  int num_matrices = 0;
+  int num_wrong = 0;          ///< matrices on which it failed or answered wrongly
+  double over_fixed_csr = 0;  ///< geometric means; 0 without matrices
+  double over_balanced_csr = 0;
+  double waco_over_it = 0;  ///< our plan against it
+  int num_best = 0;         ///< matrices on which it is the fastest of all peers
+};
+
+/// All records of one problem and thread count.
+struct Summary {
+  schedule::Problem problem;
+  int threads = 1;
+  int num_matrices = 0;
+  std::vector<Standing> standings;  ///< in order of appearance
+  int num_with_peers = 0;           ///< matrices with at least one timed peer
+  double best_peer_over_fixed_csr = 0;
+  double waco_over_best_peer = 0;  ///< geometric mean; 0 without peers
+  std::vector<Loss> losses;        ///< ours below kClearLoss of the best peer, worst first
+};
+
+/// Below this share of the best peer's speed a matrix counts as lost.
+inline constexpr double kClearLoss = 0.95;
+
+/// Records in groups of equal problem and threads, in order of appearance.
+std::vector<std::vector<const Record*>> by_problem(const std::vector<Record>& records);
+
+/// `group` holds records of one problem, at least one.
+Summary summarize(const std::vector<const Record*>& group);
+
+}  // namespace waco::bench

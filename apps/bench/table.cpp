@@ -1,0 +1,120 @@
+// Aligned text.
+#include "apps/bench/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace waco::bench {
+namespace {
+
+std::string row(std::string_view name, std::string_view time, std::string_view interval,
+                std::string_view gflops, std::string_view speedup, std::string_view setup,
+                std::string_view share, std::string_view note) {
+  return fmt::format("{:<14} {:>9}  {:>7}  {:>7}  {:>8}  {:>9}  {:>6}  {}\n", name, time, interval, gflops,
+                     speedup, setup, share, note);
+}
+
+std::string entry_row(const Record& record, const Entry& entry) {
+  if (!entry.ok()) return row(entry.name, entry.status, "", "", "", "", "", entry.message);
+  const measure::Estimate& time = entry.time_ns;
+  const std::string mark = entry.censored ? ">" : "";
+  const std::string interval = entry.censored ? "" : fmt::format("+-{:.0f} %", 100 * time.relative_width());
+  return row(entry.name, mark + time_text(time.median), interval,
+             fmt::format("{:.1f}", record.flops / time.median),
+             fmt::format("{:.2f}x", speedup_over(&entry, record.find(kFixedCsr))), time_text(entry.setup_ns),
+             fmt::format("{:.0f} %", 100 * entry.bound_share()),
+             fmt::format("{}; {}", entry.bound.binding(), entry.note));
+}
+
+std::string factor(double value) {
+  return value > 0 ? fmt::format("{:.2f}x", value) : "-";
+}
+
+}  // namespace
+
+std::string time_text(double ns) {
+  constexpr const char* kUnits[] = {"ns", "us", "ms", "s"};
+  int unit = 0;
+  for (; ns >= 999.5 && unit < 3; ++unit) ns /= 1000;
+  return fmt::format("{:.{}f} {}", ns, ns >= 99.95 ? 0 : ns >= 9.995 ? 1 : 2, kUnits[unit]);
+}
+
+std::string problem_text(const schedule::Problem& problem) {
+  std::string text = fmt::format("{} {}", schedule::name(problem.op), schedule::name(problem.type));
+  if (schedule::has_dense_index(problem.op))
+    text += fmt::format(" {}={}", schedule::dense_index_is_reduced(problem.op) ? 'K' : 'J', problem.rhs);
+  return text;
+}
+
+std::string to_table(const model::Ceilings& ceilings) {
+  std::string text = fmt::format("{}, {} threads{}\n", ceilings.cpu, ceilings.threads,
+                                 ceilings.measured ? "" : " (built-in guesses: it could not be measured)");
+  text += "read bandwidth:";
+  for (int level = 0; level < model::kNumMemoryLevels; ++level)
+    text +=
+        fmt::format(" {} {:.0f}", model::kMemoryLevelNames[level], ceilings.read(level, ceilings.threads));
+  text += fmt::format(" GB/s; vector peak: f32 {:.0f}, f64 {:.0f} GFLOP/s; random loads of f32:",
+                      ceilings.fma(false, ceilings.threads), ceilings.fma(true, ceilings.threads));
+  for (const int64_t kilobytes : {16, 256, 4096, 131072})
+    text += fmt::format(" {:.2f}", ceilings.gather(static_cast<double>(kilobytes) * 1024, ceilings.threads));
+  return text + " G/s from 16 KB, 256 KB, 4 MB, 128 MB\n";
+}
+
+std::string to_table(const Record& record) {
+  std::string dims;
+  for (const int64_t dim : record.matrix.dims) dims += fmt::format("{}{}", dims.empty() ? "" : " x ", dim);
+  std::string text =
+      fmt::format("{}: {}, {} nonzeros, {}, {} threads, tuned in {:.1f} s\n", record.matrix.name, dims,
+                  record.matrix.num_nonzeros, problem_text(record.problem), record.threads, record.tuning_s);
+  text += row("contestant", "time", "", "GFLOP/s", "over csr", "set-up", "bound", "bound by; how");
+  std::vector<const Entry*> order;
+  for (const Entry& entry : record.entries) order.push_back(&entry);
+  std::stable_sort(order.begin(), order.end(), [](const Entry* a, const Entry* b) {
+    if (a->ok() != b->ok()) return a->ok();
+    return a->ok() && a->time_ns.median < b->time_ns.median;
+  });
+  for (const Entry* entry : order) text += entry_row(record, *entry);
+  if (const Entry* peer = record.best_peer())
+    text += fmt::format("waco over the best peer ({}): {:.2f}x\n", peer->name,
+                        speedup_over(record.find(kWaco), peer));
+  for (const std::string& warning : record.warnings) text += fmt::format("note: {}\n", warning);
+  return text;
+}
+
+std::string to_table(const Summary& summary) {
+  std::string text = fmt::format("{}, {} threads, {} matrices; geometric means of speedups\n",
+                                 problem_text(summary.problem), summary.threads, summary.num_matrices);
+  text += fmt::format("{:<14} {:>8} {:>14} {:>17} {:>12} {:>10} {:>6}\n", "contestant", "matrices",
+                      "over fixed_csr", "over balanced_csr", "waco over it", "best peer", "failed");
+  for (const Standing& standing : summary.standings)
+    text +=
+        fmt::format("{:<14} {:>8} {:>14} {:>17} {:>12} {:>10} {:>6}\n", standing.name, standing.num_matrices,
+                    factor(standing.over_fixed_csr), factor(standing.over_balanced_csr),
+                    factor(standing.waco_over_it), standing.num_best, standing.num_wrong);
+  if (summary.num_with_peers == 0)
+    return text + (summary.problem.op == schedule::Op::kMttkrp
+                       ? "no library here has mttkrp: fixed_csr is all there is to compare with\n"
+                       : "no peer took part\n");
+  text += fmt::format(
+      "waco over the best peer of each matrix: {:.2f}x ({} matrices; best peer over fixed_csr: {:.2f}x); "
+      "below {:.2f}: {}\n",
+      summary.waco_over_best_peer, summary.num_with_peers, summary.best_peer_over_fixed_csr, kClearLoss,
+      summary.losses.size());
+  for (const Loss& loss : summary.losses)
+    text += fmt::format("  {} against {}: {:.2f}x\n", loss.matrix, loss.peer, loss.speedup);
+  return text;
+}
+
+std::string to_table(const std::vector<Library>& libraries) {
+  std::string text;
+  for (const Library& library : libraries) {
+    text += fmt::format("{:<12} {} {}\n", library.name, library.title,
+                        library.available() ? library.version : "(absent)");
+    if (!library.remark.empty()) text += fmt::format("{:12} {}\n", "", library.remark);
+    for (const Peer& peer : library.peers) text += fmt::format("{:14}{:<14} {}\n", "", peer.name, peer.note);
+  }
+  return text;
+}
+
+}  // namespace waco::bench

@@ -1,0 +1,31 @@
+// Records as aligned text for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/bench/peer.hpp"
+#include "apps/bench/record.hpp"
+#include "apps/bench/summary.hpp"
+
+namespace waco::bench {
+
+/// The machine's ceilings, a few lines.
+std::string to_table(const model::Ceilings& ceilings);
+
+/// One matrix: its contestants, fastest first.
+std::string to_table(const Record& record);
+
+/// Geometric means over all matrices of one problem.
+std::string to_table(const Summary& summary);
+
+/// The answer to --list-peers.
+std::string to_table(const std::vector<Library>& libraries);
+
+/// A time with three significant digits: "12.3 us".
+std::string time_text(double ns);
+
+/// "spmm f32 J=256".
+std::string problem_text(const schedule::Problem& problem);
+
+}  // namespace waco::bench
