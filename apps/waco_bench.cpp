@@ -118,7 +118,6 @@ class Run {
   Run(const Options& options, const StopToken& stop)
       : options_(options), stop_(stop), arena_(contest_options(options, choose_problem(options))) {
     if (!options.record_file.empty()) file_.emplace(options.record_file, describe_machine(""));
-    say(to_table(arena_.ceilings()));
     for (const Library& library : all_libraries())
       if (library.available() && !library.remark.empty())
         spdlog::info("{} {}: {}", library.title, library.version, library.remark);
@@ -156,6 +155,8 @@ class Run {
     Record record = arena_.hold(std::move(input.tensor), stop_);
     const nlohmann::ordered_json line = to_json(record, options_.command);
     if (options_.jsonl) print(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    if (!told_ceilings_) say(to_table(arena_.ceilings()) + "\n");
+    told_ceilings_ = true;
     say(to_table(record) + "\n");
     const Entry* waco = record.find(kWaco);
     const bool verified = waco != nullptr && waco->ok();
@@ -186,6 +187,7 @@ class Run {
   Arena arena_;
   std::optional<RecordFile> file_;
   std::vector<Record> records_;  ///< without a file
+  bool told_ceilings_ = false;
 };
 
 ExitCode report(const Options& options) {

@@ -224,6 +224,12 @@ void complete(Record& record, const Work& work) {
                     rejected * 100));
 }
 
+/// A record of a plan that was not searched to the end, or without some of the peers, would be kept as whole.
+void check_going_on(const std::string& matrix, const StopToken& stop) {
+  if (stop())
+    throw EnvironmentError(fmt::format("{}: stopped by {} before it was timed", matrix, stop.reason()));
+}
+
 model::Ceilings find_ceilings(int threads) {
   try {
     return model::load_or_measure_ceilings(threads, cache_folder());
@@ -254,6 +260,7 @@ Record Arena::hold(matrix::SparseTensor tensor, const StopToken& stop) const {
   // A given point is only verified here: its time is taken beside the others.
   if (!tuning.points.empty()) tuning.effort = tune::Effort::kNone;
   const tune::TuneResult tuned = tune::tune(tensor, tuning, stop);
+  check_going_on(tensor.name, stop);
   if (!tuned.best || !tuned.best->verified)
     throw EnvironmentError(fmt::format("{}: no plan could be verified", tensor.name),
                            tuned.complete ? ExitCode::kVerification : ExitCode::kFailed);
@@ -285,6 +292,7 @@ Record Arena::hold(matrix::SparseTensor tensor, const StopToken& stop) const {
     contest.add_point(kWaco, tuned.best->point);
   }
   contest.add_peers(stop);
+  check_going_on(record.matrix.name, stop);
   contest.time_all();
   complete(record, work);
   return record;

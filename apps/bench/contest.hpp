@@ -28,11 +28,11 @@ class Arena {
   explicit Arena(ContestOptions options);
 
   const model::Ceilings& ceilings() const { return ceilings_; }
-  /// Whether the ceilings' threads and `options.tuning.threads` agree is up to the caller.
   const ContestOptions& options() const { return options_; }
 
   /// Tunes (or verifies the given plan), sets up, verifies and times all contestants. Throws what tune::tune
-  /// throws; a peer that fails is an entry that says so.
+  /// throws, and EnvironmentError when it is asked to stop before the end; a peer that fails is an entry that
+  /// says so.
   Record hold(matrix::SparseTensor tensor, const StopToken& stop) const;
 
  private:

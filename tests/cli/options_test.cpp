@@ -23,7 +23,7 @@ void check_refused(const Program& program, int code, const std::string& text) {
 }  // namespace
 
 TEST_CASE("cli: --help shows examples and --version the commit, on stdout", "[cli]") {
-  for (const char* name : {"waco-tune", "waco-codegen"}) {
+  for (const char* name : {"waco-tune", "waco-codegen", "waco-bench"}) {
     const RunResult help = Program(name).with("--help").run();
     CHECK(help.ok());
     CHECK(help.out.find("Examples:") != std::string::npos);

@@ -1,0 +1,145 @@
+// Records as JSON, in files, and put together.
+#include "apps/bench/record.hpp"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "apps/bench/record_file.hpp"
+#include "apps/bench/summary.hpp"
+#include "records.hpp"
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+
+using namespace waco;
+using namespace waco::bench;
+using namespace waco::bench::testing;
+using nlohmann::json;
+
+namespace {
+
+std::string line_of(const Record& record) {
+  return to_json(record, "waco-bench x.mtx").dump() + "\n";
+}
+
+/// What reading `content` as a file of records complains about; empty when it does not.
+std::string complaint(const std::string& content) {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "records.jsonl").string();
+  std::ofstream(file) << content;
+  try {
+    read_records({file});
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kInput);
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("record: begins with an artifact's header and reads back as it was", "[bench]") {
+  const Record written = record("a", 500, 600, 900);
+  const auto document = to_json(written, "waco-bench a.mtx --op spmm");
+  CHECK(document.begin().key() == "format");
+  CHECK(document.at("format") == "waco-bench");
+  CHECK(document.at("version") == 1);
+  CHECK(document.at("created_by").at("command") == "waco-bench a.mtx --op spmm");
+  CHECK(document.at("machine").at("cpu") == "Test CPU");
+  CHECK(document.at("contestants")[2].at("gflops").get<double>() == Approx(6.4));
+  CHECK(document.at("contestants")[2].at("bound").at("share").get<double>() == Approx(0.5));
+  CHECK(document.at("contestants")[5].at("median_ns").is_null());
+  const Record read = record_from_json(json::parse(document.dump()));
+  CHECK(to_json(read, "waco-bench a.mtx --op spmm") == document);
+}
+
+TEST_CASE("record: the best peer is the fastest verified library, never one of ours", "[bench]") {
+  const Record r = record("a", 500, 900, 700);
+  REQUIRE(r.best_peer() != nullptr);
+  CHECK(r.best_peer()->name == "slow");
+  CHECK(speedup_over(r.find(kWaco), r.best_peer()) == Approx(1.4));
+  CHECK(speedup_over(r.find(kWaco), r.find("broken")) == 0);
+  CHECK(speedup_over(r.find(kWaco), nullptr) == 0);
+}
+
+TEST_CASE("summary: geometric means, failures and losses are counted", "[bench]") {
+  std::vector<Record> records{record("a", 500, 1000, 2000), record("b", 250, 500, 1000),
+                              record("c", 1000, 500, 4000)};
+  records.push_back(record("d", 100, 200, 300));
+  records[3].problem.rhs = 64;
+  const auto groups = by_problem(records);
+  REQUIRE(groups.size() == 2);
+  const Summary summary = summarize(groups[0]);
+  CHECK(summary.num_matrices == 3);
+  CHECK(summary.waco_over_best_peer == Approx(std::cbrt(2 * 2 * 0.5)));
+  CHECK(summary.best_peer_over_fixed_csr == Approx(std::cbrt(1.0 * 2 * 2)));
+  REQUIRE(summary.losses.size() == 1);
+  CHECK(summary.losses[0].matrix == "c");
+  CHECK(summary.losses[0].peer == "fast");
+  const auto standing = [&](const std::string& name) {
+    for (const Standing& s : summary.standings)
+      if (s.name == name) return s;
+    FAIL("no standing of " << name);
+    return Standing();
+  };
+  CHECK(standing(kWaco).over_fixed_csr == Approx(std::cbrt(2.0 * 4 * 1)));
+  CHECK(standing(kWaco).over_balanced_csr == Approx(std::cbrt(1.6 * 3.2 * 0.8)));
+  CHECK(standing("fast").num_best == 3);
+  CHECK(standing("broken").num_matrices == 0);
+  CHECK(standing("broken").num_wrong == 3);
+}
+
+TEST_CASE("record_file: grows by lines and knows what it holds", "[bench]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "records.jsonl";
+  const Record a = record("a", 500, 600, 700);
+  {
+    RecordFile records(file, a.machine);
+    CHECK_FALSE(records.holds(a.matrix.hash, "a", a.problem, 2));
+    records.append(to_json(a, "x"), a);
+    CHECK(records.holds(a.matrix.hash, "a", a.problem, 2));
+  }
+  const RecordFile again(file, a.machine);
+  REQUIRE(again.records().size() == 1);
+  CHECK(again.holds(a.matrix.hash, "a", a.problem, 2));
+  CHECK_FALSE(again.holds(a.matrix.hash, "b", a.problem, 2));
+  CHECK_FALSE(again.holds(a.matrix.hash, "a", a.problem, 1));
+  CHECK_FALSE(again.holds(a.matrix.hash, "a", {schedule::Op::kSpmm, schedule::ValueType::kF64, 32}, 2));
+}
+
+TEST_CASE("record_file: a torn last line is cut off before the file grows", "[bench]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "records.jsonl";
+  const std::string line = line_of(record("a", 500, 600, 700));
+  std::ofstream(file) << line << line.substr(0, line.size() / 2);
+  const Record b = record("b", 500, 600, 700);
+  {
+    RecordFile records(file, b.machine);
+    CHECK(records.records().size() == 1);
+    records.append(to_json(b, "x"), b);
+  }
+  const auto records = read_records({file.string()});
+  REQUIRE(records.size() == 2);
+  CHECK(records[1].matrix.name == "b");
+}
+
+TEST_CASE("record_file: other kinds, newer versions, damage and mixed machines are refused", "[bench]") {
+  const std::string line = line_of(record("a", 500, 600, 700));
+  CHECK(complaint(line).empty());
+  CHECK(complaint("{\"format\": \"waco-plan\", \"version\": 1}\n").find("waco-plan") != std::string::npos);
+  json newer = json::parse(line);
+  newer["version"] = 99;
+  CHECK(complaint(newer.dump() + "\n").find("99") != std::string::npos);
+  json damaged = json::parse(line);
+  damaged.erase("contestants");
+  CHECK(complaint(line + damaged.dump() + "\n").find(":2: ") != std::string::npos);
+  CHECK(complaint("hello\n").find(":1: ") != std::string::npos);
+  json other = json::parse(line);
+  other["machine"]["cpu"] = "Another CPU";
+  CHECK(complaint(line + other.dump() + "\n").find("another machine") != std::string::npos);
+
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "records.jsonl";
+  std::ofstream(file) << line;
+  CHECK_THROWS_AS(RecordFile(file, other["machine"]), InputError);
+  CHECK(read_file(file) == line);
+}
