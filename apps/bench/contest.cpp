@@ -4,25 +4,16 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <chrono>
-#include <deque>
 
-#include "apps/bench/csr_arrays.hpp"
+#include "apps/bench/contestants.hpp"
 #include "apps/bench/pinning.hpp"
 #include "waco/base/error.hpp"
-#include "waco/measure/bench.hpp"
-#include "waco/measure/requests.hpp"
-#include "waco/measure/timing.hpp"
 
 namespace waco::bench {
 namespace {
 
-using measure::Preparation;
 using schedule::SuperSchedule;
 
-/// Slower peers get a few calls only: they would stretch every round of the others.
-constexpr double kCensorRatio = 8;
-constexpr double kCompileLimit_s = 120;
 constexpr double kBusyShare = 0.2;
 
 measure::TimingOptions timing_of(tune::Effort effort) {
@@ -40,169 +31,6 @@ SuperSchedule balanced_csr(const schedule::Problem& problem, int threads) {
   point.compute.policy = schedule::Policy::kBalanced;
   point.compute.chunk = 0;
   return schedule::canonical(point);
-}
-
-/// What of a contestant must live while it is timed.
-struct Runner {
-  measure::Entrant entrant;
-  std::unique_ptr<PreparedPeer> peer;
-};
-
-class Contest {
- public:
-  Contest(const ContestOptions& options, const measure::KernelCache& cache, matrix::SparseTensor tensor,
-          Record& record)
-      : options_(options),
-        cache_(cache),
-        record_(record),
-        pos_bytes_(measure::usual_pos_bytes(tensor)),
-        bench_(std::move(tensor), record.problem, options.tuning.seed, record.threads) {}
-
-  void add_fixed_csr(const char* name) {
-    const SuperSchedule point = schedule::csr_point(record_.problem, record_.threads);
-    add_kernel(name, point, true);
-  }
-  void add_point(const char* name, const SuperSchedule& point) { add_kernel(name, point, false); }
-
-  void add_peers(const StopToken& stop);
-  void time_all();
-
- private:
-  void add_kernel(const char* name, const SuperSchedule& point, bool fixed_csr);
-  void add_peer(const Peer& peer, const PeerInput& input);
-  void take(const Preparation& preparation, Entry& entry);
-  std::function<void()> call_of(Runner& runner);
-
-  const ContestOptions& options_;
-  const measure::KernelCache& cache_;
-  Record& record_;
-  int pos_bytes_;
-  measure::Bench bench_;
-  std::optional<CsrArrays> arrays_;  ///< of the peers; outlives them
-  std::deque<Runner> runners_;       ///< [record_.entries]
-  double censor_ns_ = 0;
-};
-
-void Contest::take(const Preparation& preparation, Entry& entry) {
-  entry.status = measure::name(preparation.status);
-  entry.message = preparation.message;
-  entry.max_rel_error = preparation.max_rel_error;
-  entry.censored = preparation.censored;
-  if (!entry.ok() || !entry.censored) return;
-  const double ns = preparation.first_run_ns;
-  entry.time_ns = {ns, ns, ns};
-}
-
-void Contest::add_kernel(const char* name, const SuperSchedule& point, bool fixed_csr) {
-  Runner& runner = runners_.emplace_back();
-  Entry& entry = record_.entries.emplace_back();
-  entry.name = name;
-  entry.note = fixed_csr ? kFixedCsr : schedule::to_text(point);
-  Preparation preparation;
-  int pos_bytes = pos_bytes_;
-  do {  // again when packing needs positions of the other width
-    if (preparation.needed_pos_bytes != 0) pos_bytes = preparation.needed_pos_bytes;
-    const std::vector<int64_t>& dims = bench_.tensor().dims;
-    const measure::CompiledKernel kernel = cache_.get(
-        fixed_csr ? measure::baseline_request(record_.problem, dims, pos_bytes)
-                  : measure::kernel_request(point, dims, pos_bytes, cache_.compiler().target().vector_bytes),
-        kCompileLimit_s);
-    if (!kernel.ok()) {
-      preparation.status = measure::Status::kCompile;
-      preparation.message = kernel.diagnostic;
-      break;
-    }
-    runner.entrant = measure::Entrant();
-    preparation = bench_.prepare({point, kernel.library, pos_bytes, fixed_csr}, 0, runner.entrant);
-  } while (preparation.needed_pos_bytes != 0 && preparation.needed_pos_bytes != pos_bytes);
-  take(preparation, entry);
-  entry.setup_ns = static_cast<double>(preparation.pack_ns);
-  entry.stored_bytes = preparation.stored_bytes;
-  if (record_.entries.size() == 1) censor_ns_ = kCensorRatio * preparation.first_run_ns;
-}
-
-/// Why no library can take this operand, or nullopt.
-std::optional<std::string> unfit_reason(const matrix::SparseTensor& tensor) {
-  if (tensor.order() != 2) return "takes no 3-D tensor";
-  if (!CsrArrays::fits(tensor)) return "the matrix needs 64-bit indices";
-  return std::nullopt;
-}
-
-void Contest::add_peers(const StopToken& stop) {
-  const matrix::SparseTensor& tensor = bench_.tensor();
-  const std::optional<std::string> unfit = unfit_reason(tensor);
-  if (!unfit && !options_.peers.empty()) arrays_.emplace(tensor, record_.problem.type);
-  for (const Peer& peer : options_.peers) {
-    if (stop()) return;
-    if (unfit) {
-      record_.absent.push_back({peer.name, *unfit});
-      continue;
-    }
-    PeerInput input{record_.problem,
-                    record_.threads,
-                    &tensor,
-                    arrays_->row_begin(),
-                    arrays_->columns(),
-                    arrays_->values(),
-                    {bench_.operands().data(0), bench_.operands().data(1)},
-                    bench_.output()};
-    if (const auto reason = peer.refusal(input)) {
-      record_.absent.push_back({peer.name, *reason});
-    } else {
-      add_peer(peer, input);
-    }
-  }
-}
-
-void Contest::add_peer(const Peer& peer, const PeerInput& input) {
-  Runner& runner = runners_.emplace_back();
-  Entry& entry = record_.entries.emplace_back();
-  entry.name = peer.name;
-  entry.library = peer.library;
-  entry.note = peer.note;
-  entry.status = measure::name(measure::Status::kConstraint);
-  try {
-    const auto start = std::chrono::steady_clock::now();
-    runner.peer = peer.prepare(input);
-    entry.setup_ns =
-        std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
-    entry.stored_bytes = runner.peer->stored_bytes();
-    PreparedPeer& prepared = *runner.peer;
-    take(bench_.prepare({[&](void* out) { prepared.run(out); }, [&](void* out) { prepared.finish(out); }},
-                        censor_ns_),
-         entry);
-  } catch (const std::bad_alloc&) {
-    entry.message = "not enough memory";
-  } catch (const EnvironmentError& error) {
-    entry.message = error.what();
-  }
-  if (!entry.ok()) {
-    spdlog::warn("{}: {} is {}: {}", record_.matrix.name, entry.name, entry.status, entry.message);
-    runner.peer.reset();
-  }
-}
-
-std::function<void()> Contest::call_of(Runner& runner) {
-  if (runner.peer != nullptr) return [this, &runner] { runner.peer->run(bench_.output()); };
-  return [this, &runner] { bench_.run(runner.entrant); };
-}
-
-void Contest::time_all() {
-  std::vector<std::function<void()>> calls;
-  std::vector<Entry*> timed;
-  for (size_t n = 0; n < runners_.size(); ++n) {
-    Entry& entry = record_.entries[n];
-    if (!entry.ok() || entry.censored) continue;
-    calls.push_back(call_of(runners_[n]));
-    timed.push_back(&entry);
-  }
-  const auto times = measure::time_contestants(calls, timing_of(options_.tuning.effort));
-  for (size_t n = 0; n < timed.size(); ++n) {
-    timed[n]->samples_ns = times[n].samples_ns;
-    timed[n]->time_ns = times[n].time_ns;
-    timed[n]->speedup = times[n].speedup;
-    timed[n]->rejected_share = times[n].rejected_share;
-  }
 }
 
 /// Bounds of all, and the speedup of those that were not in the rounds.
@@ -280,7 +108,7 @@ Record Arena::hold(matrix::SparseTensor tensor, const StopToken& stop) const {
   record.warnings = tuned.warnings;
 
   const InitialThreadPinned pinned;
-  Contest contest(options_, *cache_, std::move(tensor), record);
+  Contestants contest(std::move(tensor), *cache_, record);
   contest.add_fixed_csr(kFixedCsr);
   if (!record.entries[0].ok())
     throw EnvironmentError(fmt::format("{}: fixed_csr can't be measured ({}): {}", record.matrix.name,
@@ -291,9 +119,9 @@ Record Arena::hold(matrix::SparseTensor tensor, const StopToken& stop) const {
   } else {
     contest.add_point(kWaco, tuned.best->point);
   }
-  contest.add_peers(stop);
+  contest.add_peers(options_.peers, stop);
   check_going_on(record.matrix.name, stop);
-  contest.time_all();
+  contest.time_all(timing_of(options_.tuning.effort));
   complete(record, work);
   return record;
 }

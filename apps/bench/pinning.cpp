@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -52,8 +53,10 @@ void restart_with_pinned_threads(int threads, char** argv) {
   const char* tunables = std::getenv("GLIBC_TUNABLES");
   ::setenv("GLIBC_TUNABLES",
            tunables != nullptr ? (std::string(tunables) + ":" + kHugePages).c_str() : kHugePages, 1);
-  // Without the new process the run is merely not pinned.
-  ::execv("/proc/self/exe", argv);
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  // Where that fails the run goes on, merely not pinned.
+  if (!error) ::execv(program.c_str(), argv);
 }
 
 void release_initial_thread() {

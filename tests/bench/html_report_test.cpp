@@ -26,7 +26,7 @@ std::string fault(std::string text) {
   const size_t style = text.find("<style>"), style_end = text.find("</style>");
   if (style != std::string::npos) text.erase(style, style_end + 8 - style);
   std::vector<std::string> open;
-  const std::regex tag("^<(/?)([a-z][a-z0-9]*)((?:\\s+[a-zA-Z-]+=\"[^\"<>]*\")*)\\s*(/?)>");
+  const std::regex tag("^<(/?)([a-z][a-z0-9]*)((?:\\s+[a-zA-Z][a-zA-Z0-9-]*=\"[^\"<>]*\")*)\\s*(/?)>");
   const std::regex reference("^&(amp|lt|gt|quot);");
   for (size_t at = 0; at < text.size(); ++at) {
     std::smatch match;

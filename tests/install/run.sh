@@ -19,6 +19,7 @@ cmake -S "$source_dir/consumer" -B "$work/consumer" -DCMAKE_PREFIX_PATH="$work/m
 cmake --build "$work/consumer" >"$work/build.log" || { cat "$work/build.log" >&2; exit 1; }
 "$work/consumer/consumer"
 "$work/moved/bin/waco-tune" --version
+"$work/moved/bin/waco-bench" --list-peers
 "$work/moved/bin/waco-codegen" --schedule "spmv f32 | A: i:U k:C | loop: i k | par: serial" -o "$work/kernel.cpp" --quiet
 test -s "$work/kernel.cpp"
 test -x "$work/moved/libexec/waco/waco-worker"

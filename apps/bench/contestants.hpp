@@ -1,0 +1,54 @@
+// The contestants on one tensor: set up, verified, and timed in the same rounds.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "apps/bench/csr_arrays.hpp"
+#include "apps/bench/peer.hpp"
+#include "apps/bench/record.hpp"
+#include "waco/base/signals.hpp"
+#include "waco/measure/bench.hpp"
+#include "waco/measure/kernel_cache.hpp"
+#include "waco/measure/timing.hpp"
+
+namespace waco::bench {
+
+/// Adds an entry to `record.entries` for each contestant. The first must be fixed_csr: what is much slower
+/// than it is censored. `record` (with problem and threads) and `cache` must outlive this.
+class Contestants {
+ public:
+  Contestants(matrix::SparseTensor tensor, const measure::KernelCache& cache, Record& record);
+
+  void add_fixed_csr(const char* name);
+  void add_point(const char* name, const schedule::SuperSchedule& point);
+  /// Those that do not take part go to `record.absent`. Ends early when it is asked to stop.
+  void add_peers(const std::vector<Peer>& peers, const StopToken& stop);
+
+  /// Times all that are verified and not censored.
+  void time_all(const measure::TimingOptions& options);
+
+ private:
+  /// What of a contestant must live while it is timed.
+  struct Runner {
+    measure::Entrant entrant;
+    std::unique_ptr<PreparedPeer> peer;
+  };
+
+  void add_kernel(const char* name, const schedule::SuperSchedule& point, bool fixed_csr);
+  void add_peer(const Peer& peer, const PeerInput& input);
+  void take(const measure::Preparation& preparation, Entry& entry);
+  std::function<void()> call_of(Runner& runner);
+
+  const measure::KernelCache& cache_;
+  Record& record_;
+  int pos_bytes_;
+  measure::Bench bench_;
+  std::optional<CsrArrays> arrays_;  ///< of the peers; outlives them
+  std::deque<Runner> runners_;       ///< [record_.entries]
+  double censor_ns_ = 0;
+};
+
+}  // namespace waco::bench
