@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define WACO_ABI_VERSION 1
+#define WACO_ABI_VERSION 2
 #define WACO_MAX_LEVELS 6
 /* Every array of a waco_storage is followed by this many readable bytes, so that vector loads and look-ahead
    reads of coordinates may run over the end; what they read there is never used. */
@@ -52,8 +52,11 @@ struct waco_storage {
   struct waco_level level[WACO_MAX_LEVELS];
   void* values; /* [num_stored] */
   int32_t*
-      row_of; /* sort_window > 1: stored row -> row, [slices * lanes], -1 beyond the last row; else null */
-  int64_t* source; /* [num_nonzeros]: position in `values` of the n-th nonzero of the input */
+      row_of;   /* sort_window > 1: stored row -> row, [slices * lanes], -1 beyond the last row; else null */
+  void* source; /* [num_nonzeros]: position in `values` of the n-th nonzero of the input, int32_t or int64_t;
+                   null: n itself */
+  int32_t source_bytes; /* 4 or 8, or 0 without source */
+  int32_t reserved;
 };
 
 /* One call of a kernel. Spmv: dense[0] = B. Spmm: B. Sddmm: B, C. Mttkrp: B, C. */

@@ -9,6 +9,7 @@
 #include "abi.hpp"
 #include "interface.hpp"
 #include "packer.hpp"
+#include "partition.hpp"
 
 enum waco_op { WACO_SPMV, WACO_SPMM, WACO_SDDMM, WACO_MTTKRP };
 enum waco_partition_kind { WACO_NO_PARTITION, WACO_WHOLE_ROWS, WACO_MAY_CUT_ROWS };
@@ -135,8 +136,7 @@ static int waco_prepare(const struct waco_part_plan* plan, struct waco_part* par
   return WACO_OK;
 }
 
-static int waco_create(const int64_t* dims, int64_t nnz, const int64_t* const* coords, const void* values,
-                       int32_t threads, int64_t rhs, waco_handle** out) {
+static int waco_create(const struct waco_input* input, int32_t threads, int64_t rhs, waco_handle** out) {
   if (threads < 0 || (rhs != 0 && rhs != WACO_PLAN_RHS)) return WACO_BAD_ARGUMENT;
   waco_handle* handle = (waco_handle*)calloc(1, sizeof(waco_handle));
   if (!handle) return WACO_OUT_OF_MEMORY;
@@ -146,28 +146,13 @@ static int waco_create(const int64_t* dims, int64_t nnz, const int64_t* const* c
   part->threads = threads > 0 ? threads : plan->threads;
   const int uses_scratch = plan->scratch_bytes + plan->scratch_bytes_per_row > 0;
   if (uses_scratch && part->threads > plan->threads) part->threads = plan->threads;
-  int status =
-      waco_pack(&plan->format, dims, nnz, coords, values, (int)sizeof(waco_value), part->threads, &part->a);
+  int status = waco_pack_input(&plan->format, input, (int)sizeof(waco_value), part->threads, 1, &part->a);
   if (status == WACO_OK) status = waco_prepare(plan, part);
   if (status == WACO_OK)
     *out = handle;
   else
     waco_destroy(handle);
   return status;
-}
-
-/* Row of every nonzero, or null: malformed row pointers give WACO_BAD_ARGUMENT in *status. */
-static int64_t* waco_expand_rows(int64_t rows, const int64_t* row_ptr, int* status) {
-  *status = WACO_BAD_ARGUMENT;
-  if (row_ptr[0] != 0) return 0;
-  for (int64_t r = 0; r < rows; ++r)
-    if (row_ptr[r + 1] < row_ptr[r]) return 0;
-  int64_t* row_of = (int64_t*)malloc((size_t)(row_ptr[rows] + 1) * sizeof(int64_t));
-  *status = row_of ? WACO_OK : WACO_OUT_OF_MEMORY;
-  if (!row_of) return 0;
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t p = row_ptr[r]; p < row_ptr[r + 1]; ++p) row_of[p] = r;
-  return row_of;
 }
 
 extern "C" int waco_abi_version(void) {
@@ -179,22 +164,24 @@ extern "C" int waco_create_coo(const int64_t* dims, int64_t nnz, const int64_t* 
   if (!handle) return WACO_BAD_ARGUMENT;
   *handle = 0;
   if (!dims || nnz < 0 || !coords || (nnz > 0 && !values)) return WACO_BAD_ARGUMENT;
-  return waco_create(dims, nnz, coords, values, threads, rhs, handle);
+  struct waco_input input = {dims, nnz, {0, 0, 0}, 0, values, (int)sizeof(waco_value)};
+  for (int m = 0; m < waco_plan_parts[0].format.order; ++m) input.coords[m] = coords[m];
+  return waco_create(&input, threads, rhs, handle);
 }
 
 extern "C" int waco_create_csr(int64_t rows, int64_t cols, const int64_t* row_ptr, const int64_t* col_idx,
                                const void* values, int32_t threads, int64_t rhs, waco_handle** handle) {
   if (!handle) return WACO_BAD_ARGUMENT;
   *handle = 0;
-  if (waco_plan_parts[0].format.order != 2 || rows < 0 || !row_ptr) return WACO_BAD_ARGUMENT;
-  int status;
-  int64_t* row_of = waco_expand_rows(rows, row_ptr, &status);
-  if (!row_of) return status;
+  if (waco_plan_parts[0].format.order != 2 || rows < 0 || !row_ptr || row_ptr[0] != 0)
+    return WACO_BAD_ARGUMENT;
+  uint64_t descents = 0;
+  for (int64_t r = 0; r < rows; ++r) descents |= (uint64_t)row_ptr[r + 1] - (uint64_t)row_ptr[r];
+  const int64_t nnz = row_ptr[rows];
+  if (descents >> 63 || nnz < 0 || (nnz > 0 && (!col_idx || !values))) return WACO_BAD_ARGUMENT;
   const int64_t dims[3] = {rows, cols, 1};
-  const int64_t* const coords[2] = {row_of, col_idx};
-  status = waco_create_coo(dims, row_ptr[rows], coords, values, threads, rhs, handle);
-  free(row_of);
-  return status;
+  const struct waco_input input = {dims, nnz, {0, col_idx, 0}, row_ptr, values, (int)sizeof(waco_value)};
+  return waco_create(&input, threads, rhs, handle);
 }
 
 extern "C" int waco_run(waco_handle* handle, const void* b, const void* c, void* out) {

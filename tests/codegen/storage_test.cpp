@@ -10,6 +10,7 @@
 #include <string>
 
 #include "kernels-templates/packer.hpp"
+#include "kernels-templates/partition.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/random.hpp"
 #include "waco/pattern/pattern_counts.hpp"
@@ -313,7 +314,7 @@ void require_equal(const waco_storage& storage, const SparseTensor& tensor, cons
     const double value = it == nonzero.end() ? 0.0 : tensor.values[it->second];
     if (stored_value(storage, i) != value) FAIL("value at position " << i);
     if (it == nonzero.end()) continue;
-    if (storage.source[it->second] != i) FAIL("source of nonzero " << it->second);
+    if (waco_source(&storage, it->second) != i) FAIL("source of nonzero " << it->second);
     ++found;
   }
   REQUIRE(found == tensor.num_nonzeros());
@@ -495,7 +496,7 @@ TEST_CASE("storage: every array is aligned and followed by zeroed padding", "[co
                                                                {s.level[2].crd, s.level[2].num_positions},
                                                                {s.level[2].pos, 4 * 4},
                                                                {s.row_of, 12 * 4},
-                                                               {s.source, 3 * 8}};
+                                                               {s.source, 3 * 4}};
   for (const auto& [array, bytes] : arrays) {
     CHECK(reinterpret_cast<uintptr_t>(array) % 64 == 0);
     const char* end = static_cast<const char*>(array) + bytes;

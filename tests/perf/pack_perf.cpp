@@ -1,29 +1,42 @@
-// Time of packing, in nanoseconds per nonzero and in runs of a plain CSR SpMV on the same matrix.
+// Time and memory of packing, in runs of `fixed_csr` on the same matrix and threads in the same process.
 //
-//     pack_perf [threads] [nonzeros]
+//     pack_perf [--threads N] [--nonzeros N] [--only TEXT] [FILE...]
 //
-// Limits to aim for: 15 SpMV times for formats in the order of the input, 40 for blocked and sliced ones.
+// Files are matrices (SpMV) or 3-D tensors (MTTKRP, J = 16); without any, a brick mesh and a skewed graph of
+// N nonzeros. --only takes the formats whose name holds the text. Values are packed as f32. Limits to aim
+// for: 15 SpMV times for formats in the order of the input, 40 for blocked and sliced ones, peak memory 3
+// times what is packed.
 #include <fmt/format.h>
-#include <omp.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
 #include "waco/base/random.hpp"
-#include "waco/codegen/storage.hpp"
+#include "waco/codegen/fixed_csr.hpp"
+#include "waco/matrix/read.hpp"
+#include "waco/measure/bench.hpp"
+#include "waco/measure/kernel_cache.hpp"
 
 namespace {
 
 using waco::Random;
 using waco::codegen::Storage;
 using waco::matrix::SparseTensor;
-using waco::schedule::FormatSchedule;
 using waco::schedule::Op;
+using waco::schedule::Problem;
 using waco::schedule::ValueType;
 
 struct NamedFormat {
@@ -31,20 +44,49 @@ struct NamedFormat {
   std::string point;  ///< as text; only its format is used
 };
 
-std::vector<NamedFormat> formats() {
+std::vector<NamedFormat> matrix_formats() {
+  const auto point = [](const std::string& levels, const std::string& loop) {
+    return fmt::format("spmv f32 | A: {} | loop: {} | par: serial", levels, loop);
+  };
   return {
-      {"CSR", "spmv f32 | A: i:U k:C | loop: i k | par: serial"},
-      {"DCSR", "spmv f32 | A: i:C k:C | loop: i k | par: serial"},
-      {"COO", "spmv f32 | A: i:C k:S | loop: i k | par: serial"},
-      {"SELL-8", "spmv f32 | A: i1:U i0:U k:L [i/8] | loop: i1 k i0 | par: serial"},
-      {"SELL-8-1024", "spmv f32 | A: i1:U i0:U k:L [i/8 sort:1024] | loop: i1 k i0 | par: serial"},
-      {"rows of 4", "spmv f32 | A: i1:U k:C i0:U [i/4] | loop: i1 k i0 | par: serial"},
-      {"BCSR 3x3", "spmv f32 | A: i1:U k1:C i0:U k0:U [i/3 k/3] | loop: i1 k1 i0 k0 | par: serial"},
-      {"HiCOO 128", "spmv f32 | A: i1:C k1:S i0:C k0:S [i/128 k/128] | loop: i1 k1 i0 k0 | par: serial"},
-      {"tiles 32768", "spmv f32 | A: k1:U i:U k0:C [k/32768] | loop: k1 i k0 | par: serial"},
-      {"CSC", "spmv f32 | A: k:U i:C | loop: k i | par: serial"},
+      {"CSR", point("i:U k:C", "i k")},
+      {"DCSR", point("i:C k:C", "i k")},
+      {"COO", point("i:C k:S", "i k")},
+      {"ELL-8", point("i1:U i0:U k:E [i/8]", "i1 k i0")},
+      {"SELL-8", point("i1:U i0:U k:L [i/8]", "i1 k i0")},
+      {"SELL-8-1024", point("i1:U i0:U k:L [i/8 sort:1024]", "i1 k i0")},
+      {"SELL-16-4096", point("i1:U i0:U k:L [i/16 sort:4096]", "i1 k i0")},
+      {"rows of 4", point("i1:U k:C i0:U [i/4]", "i1 k i0")},
+      {"1x8 blocks", point("i:U k1:C k0:U [k/8]", "i k1 k0")},
+      {"BCSR 2x2", point("i1:U k1:C i0:U k0:U [i/2 k/2]", "i1 k1 i0 k0")},
+      {"BCSR 3x3", point("i1:U k1:C i0:U k0:U [i/3 k/3]", "i1 k1 i0 k0")},
+      {"BCSR 4x4", point("i1:U k1:C i0:U k0:U [i/4 k/4]", "i1 k1 i0 k0")},
+      {"BCSR 6x6", point("i1:U k1:C i0:U k0:U [i/6 k/6]", "i1 k1 i0 k0")},
+      {"rows of 16, C", point("i1:U k:C i0:C [i/16]", "i1 k i0")},
+      {"CSB 64x512", point("i1:U k1:C i0:U k0:C [i/64 k/512]", "i1 k1 i0 k0")},
+      {"HiCOO 128", point("i1:C k1:S i0:C k0:S [i/128 k/128]", "i1 k1 i0 k0")},
+      {"tiles 32768", point("k1:U i:U k0:C [k/32768]", "k1 i k0")},
+      {"CSC", point("k:U i:C", "k i")},
   };
 }
+
+std::vector<NamedFormat> tensor_formats() {
+  const auto point = [](const std::string& levels, const std::string& loop) {
+    return fmt::format("mttkrp f32 J=16 | A: {} | loop: {} j | par: serial", levels, loop);
+  };
+  return {
+      {"CSF", point("i:C k:C l:C", "i k l")},
+      {"CSF, dense rows", point("i:U k:C l:C", "i k l")},
+      {"COO", point("i:C k:S l:S", "i k l")},
+      {"CSF of i l k", point("i:C l:C k:C", "i l k")},
+      {"rows of pairs", point("i:C l:C k:S", "i l k")},
+      {"SELL-8-1024", point("i1:U i0:U k:L l:S [i/8 sort:1024]", "i1 k l i0")},
+      {"SELL-8-1024, l k", point("i1:U i0:U l:L k:S [i/8 sort:1024]", "i1 l k i0")},
+      {"HiCOO 64", point("i1:C k1:S l1:S i0:C k0:S l0:S [i/64 k/64 l/64]", "i1 k1 l1 i0 k0 l0")},
+  };
+}
+
+// ---- Inputs ----
 
 void add_row(SparseTensor& tensor, int64_t row, const std::vector<int64_t>& columns) {
   for (int64_t column : columns) {
@@ -97,6 +139,8 @@ SparseTensor skewed_graph(int64_t nonzeros) {
   return tensor;
 }
 
+// ---- Measuring ----
+
 double median_seconds(int repeats, const std::function<void()>& body) {
   std::vector<double> seconds;
   for (int n = 0; n < repeats; ++n) {
@@ -108,53 +152,174 @@ double median_seconds(int repeats, const std::function<void()>& body) {
   return seconds[seconds.size() / 2];
 }
 
-double csr_spmv_seconds(const Storage& csr, int threads) {
-  const waco_storage& s = csr.abi();
-  const auto* pos = static_cast<const int32_t*>(s.level[1].pos);
-  const auto* crd = static_cast<const uint32_t*>(s.level[1].crd);
-  const auto* values = static_cast<const float*>(s.values);
-  std::vector<float> x(s.dim[1], 1.0f), y(s.dim[0]);
-  return median_seconds(11, [&] {
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 128)
-    for (int64_t i = 0; i < s.dim[0]; ++i) {
-      float sum = 0;
-      for (int32_t p = pos[i]; p < pos[i + 1]; ++p) sum += values[p] * x[crd[p]];
-      y[i] = sum;
-    }
-  });
+/// Runs of a call that fill about a third of a second, at least `least`.
+int repeats_for(double seconds, int least) {
+  return std::clamp(static_cast<int>(0.3 / std::max(seconds, 1e-7)), least, 1000);
 }
 
-void report(const SparseTensor& tensor, int threads) {
-  const double nonzeros = static_cast<double>(tensor.num_nonzeros());
-  fmt::print("{}: {} rows, {} nonzeros, {} threads\n", tensor.name, tensor.dims[0], tensor.num_nonzeros(),
-             threads);
-  double spmv = 0;
-  for (const NamedFormat& entry : formats()) {
-    const FormatSchedule format = waco::schedule::parse(entry.point).format;
-    const Storage storage = waco::codegen::pack(tensor, format, Op::kSpmv, ValueType::kF32, threads);
-    if (spmv == 0) {
-      if (storage.abi().level[1].crd_bytes != 4) std::exit(1);
-      spmv = csr_spmv_seconds(storage, threads);
-      fmt::print("  CSR SpMV {:8.3f} ms\n", spmv * 1e3);
+double fixed_csr_seconds(const SparseTensor& tensor, const Problem& problem, int threads) {
+  static const waco::measure::KernelCache cache(waco::measure::Compiler::find(),
+                                                waco::cache_folder() / "kernels");
+  const Storage storage = waco::codegen::pack_fixed_csr(tensor, problem, threads);
+  const auto compiled =
+      cache.get({waco::codegen::fixed_csr_source(problem, storage), waco::codegen::kBaselineFlags}, 60);
+  if (!compiled.ok()) throw waco::EnvironmentError(compiled.diagnostic);
+  const waco::measure::KernelLibrary library(compiled.library);
+  const bool matrix = problem.op == Op::kSpmv;
+  const std::vector<float> b(tensor.dims[1] * problem.rhs, 1.0f);
+  const std::vector<float> c(matrix ? 0 : tensor.dims[2] * problem.rhs, 1.0f);
+  std::vector<float> out(tensor.dims[0] * problem.rhs);
+  waco_call call{};
+  call.dense[0] = b.data();
+  call.dense[1] = c.data();
+  call.out = out.data();
+  call.rhs = problem.rhs;
+  call.threads = threads;
+  call.chunk = matrix ? 128 : 32;
+  const auto run = [&] { library.kernel()(&storage.abi(), &call); };
+  run();
+  return median_seconds(repeats_for(median_seconds(3, run), 11), run);
+}
+
+/// A field of /proc/self/status in bytes.
+int64_t status_bytes(const std::string& field) {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);)
+    if (line.rfind(field + ":", 0) == 0) return std::atoll(line.c_str() + field.size() + 1) * 1024;
+  return 0;
+}
+
+/// The highest resident memory while `body` runs, beyond that before it.
+int64_t peak_bytes(const std::function<void()>& body) {
+  malloc_trim(0);
+  std::ofstream("/proc/self/clear_refs") << "5";
+  const int64_t before = status_bytes("VmRSS");
+  body();
+  return status_bytes("VmHWM") - before;
+}
+
+/// What no packing can undercut: reading the input once and writing what is packed into fresh memory.
+double bound_seconds(const SparseTensor& tensor, int64_t packed_bytes, int threads) {
+  uint64_t sum = 0;
+  const double read = median_seconds(5, [&] {
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : sum)
+    for (int64_t n = 0; n < tensor.num_nonzeros(); ++n) {
+      uint64_t bits;
+      std::memcpy(&bits, &tensor.values[n], sizeof bits);
+      sum += bits;
+      for (const auto& coords : tensor.coords) sum += static_cast<uint64_t>(coords[n]);
     }
-    const double seconds =
-        median_seconds(5, [&] { waco::codegen::pack(tensor, format, Op::kSpmv, ValueType::kF32, threads); });
-    fmt::print("  {:12} {:8.1f} ms {:6.2f} ns a nonzero {:6.1f} SpMV, fill {:4.1f}\n", entry.name,
-               seconds * 1e3, seconds * 1e9 / nonzeros, seconds / spmv,
-               static_cast<double>(storage.abi().num_stored) / nonzeros);
+  });
+  const double write = median_seconds(5, [&] {
+    char* memory = static_cast<char*>(std::malloc(static_cast<size_t>(packed_bytes)));
+    const int64_t share = packed_bytes / threads;
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int t = 0; t < threads; ++t) std::memset(memory + t * share, static_cast<int>(sum & 1), share);
+    sum += static_cast<uint64_t>(memory[packed_bytes / 2]);
+    std::free(memory);
+  });
+  return read + write;
+}
+
+struct Ratios {
+  std::vector<double> time, memory;
+};
+
+void report(const SparseTensor& tensor, int threads, const std::string& only,
+            std::map<std::string, Ratios>& ratios) {
+  const bool matrix = tensor.order() == 2;
+  const Problem problem =
+      waco::schedule::parse((matrix ? matrix_formats() : tensor_formats())[0].point).problem;
+  const double nonzeros = static_cast<double>(tensor.num_nonzeros());
+  const double yardstick = fixed_csr_seconds(tensor, problem, threads);
+  fmt::print("{}: {} rows, {} nonzeros; fixed_csr {:.1f} us\n", tensor.name, tensor.dims[0],
+             tensor.num_nonzeros(), yardstick * 1e6);
+  fmt::print("  {:16} {:>10} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}\n", "format", "us", "ns/nz", "runs", "GB/s",
+             "x bound", "memory", "fill");
+  for (const NamedFormat& entry : matrix ? matrix_formats() : tensor_formats()) {
+    if (std::string(entry.name).find(only) == std::string::npos) continue;
+    const auto format = waco::schedule::parse(entry.point).format;
+    const auto pack = [&] { return waco::codegen::pack(tensor, format, problem.op, problem.type, threads); };
+    int64_t stored = 0, bytes = 0;
+    try {
+      const Storage storage = pack();
+      stored = storage.abi().num_stored;
+      bytes = storage.bytes();
+    } catch (const waco::EnvironmentError&) {
+    }
+    if (stored == 0 || static_cast<double>(stored) > 20 * nonzeros) {
+      fmt::print("  {:16} more than 20 values a nonzero\n", entry.name);
+      continue;
+    }
+    const int64_t peak = peak_bytes(pack);
+    const double once = median_seconds(3, pack);
+    const double seconds = median_seconds(repeats_for(once, 5), pack);
+    const double traffic = nonzeros * 8 * (tensor.order() + 1) + static_cast<double>(bytes);
+    const double memory = static_cast<double>(peak) / static_cast<double>(bytes);
+    fmt::print("  {:16} {:10.1f} {:8.2f} {:8.1f} {:8.1f} {:8.1f} {:8.2f} {:8.1f}\n", entry.name,
+               seconds * 1e6, seconds * 1e9 / nonzeros, seconds / yardstick, traffic / seconds * 1e-9,
+               seconds / bound_seconds(tensor, bytes, threads), memory,
+               static_cast<double>(stored) / nonzeros);
+    Ratios& all = ratios[(matrix ? "" : "3-D ") + std::string(entry.name)];
+    all.time.push_back(seconds / yardstick);
+    all.memory.push_back(memory);
   }
+  std::fflush(stdout);
+}
+
+double geometric_mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += std::log(std::max(value, 1e-9));
+  return std::exp(sum / static_cast<double>(values.size()));
+}
+
+void summarize(const std::map<std::string, Ratios>& ratios) {
+  fmt::print("\n{:20} {:>8} {:>10} {:>8} {:>12}\n", "format", "inputs", "geo. mean", "most", "most memory");
+  for (const auto& [name, all] : ratios)
+    fmt::print("{:20} {:8} {:10.1f} {:8.1f} {:12.2f}\n", name, all.time.size(), geometric_mean(all.time),
+               *std::max_element(all.time.begin(), all.time.end()),
+               *std::max_element(all.memory.begin(), all.memory.end()));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int threads = argc > 1 ? std::atoi(argv[1]) : 2;
-  const int64_t nonzeros = argc > 2 ? std::atoll(argv[2]) : 8'000'000;
-  if (threads < 1 || nonzeros < 6000000) {
-    fmt::print(stderr, "usage: pack_perf [threads >= 1] [nonzeros >= 6000000]\n");
-    return 2;
+  int threads = 2;
+  int64_t nonzeros = 8'000'000;
+  std::vector<std::string> files;
+  std::string only;
+  for (int n = 1; n < argc; ++n) {
+    const std::string word = argv[n];
+    if (word == "--only" && n + 1 < argc) {
+      only = argv[++n];
+      continue;
+    }
+    const bool option = word == "--threads" || word == "--nonzeros";
+    const int64_t number = option && n + 1 < argc ? std::atoll(argv[n + 1]) : 1;
+    if (number < 1 || (option && n + 1 == argc) || (!option && word[0] == '-')) {
+      fmt::print(stderr, "usage: pack_perf [--threads N] [--nonzeros N] [--only TEXT] [FILE...]\n");
+      return 2;
+    }
+    if (option) ++n;
+    if (word == "--threads") threads = static_cast<int>(number);
+    if (word == "--nonzeros") nonzeros = number;
+    if (!option) files.push_back(word);
   }
-  report(brick_mesh(nonzeros), threads);
-  report(skewed_graph(nonzeros), threads);
+  // Every larger array fresh from the system, as in a program that packs once and keeps the result.
+  mallopt(M_MMAP_THRESHOLD, 1 << 17);
+  std::map<std::string, Ratios> ratios;
+  fmt::print("{} threads, f32\n", threads);
+  if (files.empty()) {
+    report(brick_mesh(nonzeros), threads, only, ratios);
+    report(skewed_graph(nonzeros), threads, only, ratios);
+  }
+  try {
+    for (const std::string& file : files)
+      report(waco::matrix::read_tensor(file).tensor, threads, only, ratios);
+  } catch (const waco::Error& error) {
+    fmt::print(stderr, "pack_perf: {}\n", error.what());
+    return 1;
+  }
+  summarize(ratios);
   return 0;
 }

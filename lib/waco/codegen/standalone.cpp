@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "waco/base/error.hpp"
 #include "waco/codegen/fixed_csr.hpp"
@@ -134,6 +135,33 @@ std::string header_comment(const SuperSchedule& point, const Provenance& from, K
   return text;
 }
 
+/// The packer with the direct way of this format only, so that no compiler reads what the kernel never calls.
+std::string packer_text(const SuperSchedule& point) {
+  const DirectPacking direct = direct_packing(to_abi(point.format, point.problem.op));
+  std::vector<std::string_view> parts{"pack_memory.hpp", "pack_storage.hpp", "pack_state.hpp",
+                                      "pack_check.hpp",  "pack_sizes.hpp",   "pack_sort.hpp",
+                                      "pack_slices.hpp", "pack_rows.hpp"};
+  std::string text;
+  if (direct == DirectPacking::kConcordant) {
+    parts.push_back("pack_concordant.hpp");
+  } else {
+    text += "#define WACO_WITHOUT_CONCORDANT\n";
+  }
+  if (direct == DirectPacking::kLanes) {
+    parts.push_back("pack_lanes.hpp");
+  } else {
+    text += "#define WACO_WITHOUT_LANES\n";
+  }
+  if (direct == DirectPacking::kBlocks) {
+    parts.insert(parts.end(), {"pack_bitmap.hpp", "pack_blocks.hpp"});
+  } else {
+    text += "#define WACO_WITHOUT_BLOCKS\n";
+  }
+  parts.insert(parts.end(), {"pack_count.hpp", "pack_fill.hpp", "pack_order.hpp", "packer.hpp", "partition.hpp"});
+  for (const std::string_view part : parts) text += "\n" + without_own_includes(template_text(part));
+  return text;
+}
+
 }  // namespace
 
 OperandShape any_shape() {
@@ -152,7 +180,7 @@ std::string emit_standalone(const SuperSchedule& point, const OperandShape& shap
   std::string text = header_comment(point, provenance, kind);
   for (const std::string& section :
        {std::string(template_text("interface.hpp")), std::string("#ifndef WACO_DECLARATIONS_ONLY\n"),
-        std::string(template_text("abi.hpp")), without_own_includes(template_text("packer.hpp")),
+        std::string(template_text("abi.hpp")), packer_text(point),
         implementation, std::string("#ifdef WACO_SELF_TEST\n"),
         without_own_includes(template_text("self_test.hpp")),
         std::string("#endif /* WACO_SELF_TEST */\n\n#endif /* WACO_DECLARATIONS_ONLY */\n")})

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels-templates/packer.hpp"
+#include "kernels-templates/partition.hpp"
 #include "waco/base/error.hpp"
 
 namespace waco::codegen {
@@ -14,7 +15,7 @@ template <class T>
 std::vector<double> gather_values(const waco_storage& storage, const T* stored) {
   std::vector<double> values(storage.num_nonzeros);
   for (int64_t n = 0; n < storage.num_nonzeros; ++n)
-    values[n] = static_cast<double>(stored[storage.source[n]]);
+    values[n] = static_cast<double>(stored[waco_source(&storage, n)]);
   return values;
 }
 
@@ -55,19 +56,22 @@ int64_t Storage::bytes() const {
 }
 
 Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule& format, schedule::Op op,
-             schedule::ValueType type, int threads) {
+             schedule::ValueType type, int threads, bool directly) {
   WACO_ASSERT(tensor.order() == schedule::sparse_order(op));
   WACO_ASSERT(static_cast<int>(tensor.coords.size()) == tensor.order());
-  const int64_t* coords[3] = {};
+  waco_input input{};
   for (int m = 0; m < tensor.order(); ++m) {
     WACO_ASSERT(static_cast<int64_t>(tensor.coords[m].size()) == tensor.num_nonzeros());
-    coords[m] = tensor.coords[m].data();
+    input.coords[m] = tensor.coords[m].data();
   }
   const waco_format abi_format = to_abi(format, op);
+  input.dims = tensor.dims.data();
+  input.nnz = tensor.num_nonzeros();
+  input.values = tensor.values.data();
+  input.value_bytes = sizeof(double);
   waco_storage packed;
-  const int status = waco_pack_converted(&abi_format, tensor.dims.data(), tensor.num_nonzeros(), coords,
-                                         tensor.values.data(), sizeof(double), schedule::value_bytes(type),
-                                         threads, &packed);
+  const int status =
+      waco_pack_input(&abi_format, &input, schedule::value_bytes(type), threads, directly ? 1 : 0, &packed);
   if (status == WACO_OUT_OF_MEMORY) {
     throw EnvironmentError(
         fmt::format("{}: not enough memory to pack {} nonzeros as \"{}\"; choose a format with "
@@ -76,6 +80,12 @@ Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule&
   }
   WACO_ASSERT(status == WACO_OK);
   return Storage(packed);
+}
+
+DirectPacking direct_packing(const waco_format& format) {
+  if (waco_is_concordant(&format)) return DirectPacking::kConcordant;
+  if (waco_is_in_lanes(&format)) return DirectPacking::kLanes;
+  return waco_block_shape(&format).tail != WACO_NO_BLOCKS ? DirectPacking::kBlocks : DirectPacking::kNone;
 }
 
 std::vector<int64_t> partition(const Storage& storage, int threads, bool may_cut_rows) {

@@ -32,9 +32,14 @@ class Storage {
   waco_storage storage_{};
 };
 
-/// Packs `tensor` on `threads` threads. Throws EnvironmentError when memory runs out.
+/// Packs `tensor` on `threads` threads. Throws EnvironmentError when memory runs out. With `directly` false the
+/// format's direct way is not taken, which gives the same arrays and is there to check that.
 Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule& format, schedule::Op op,
-             schedule::ValueType type, int threads);
+             schedule::ValueType type, int threads, bool directly = true);
+
+/// How sorted input is packed without sorting; kNone: only as any format is (kernels-templates/packer.hpp).
+enum class DirectPacking { kNone, kConcordant, kLanes, kBlocks };
+DirectPacking direct_packing(const waco_format& format);
 
 /// Bounds of `threads` contiguous ranges of equal work over level 0 (see waco_partition): [2 * (threads +
 /// 1)].

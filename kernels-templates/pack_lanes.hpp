@@ -1,0 +1,87 @@
+// Packing a sorted matrix or tensor whose rows lie side by side in the lanes of slices: ELL and SELL, one
+// slot a nonzero.
+#ifndef WACO_PACK_LANES_HPP
+#define WACO_PACK_LANES_HPP
+
+#include "pack_rows.hpp"
+#include "pack_slices.hpp"
+
+/* i1:U i0:U and then the other modes in order, whole: E or L, and S. */
+static inline int waco_is_in_lanes(const struct waco_format* f) {
+  if (f->num_levels != f->order + 1 || (f->level[2].kind != WACO_E && f->level[2].kind != WACO_L)) return 0;
+  for (int l = 2; l < f->num_levels; ++l)
+    if (f->level[l].mode != l - 1 || (l > 2 && f->level[l].kind != WACO_S)) return 0;
+  return 1;
+}
+
+/* Slots at, at + lanes, .. of one level from the nonzeros begin .. end-1 of a row, then padding up to `width`
+   slots. */
+static inline void waco_fill_lane(const struct waco_level* level, const int64_t* from, int64_t begin,
+                                  int64_t end, int64_t at, int64_t lanes, int64_t width) {
+  waco_with_crd(level, [=](auto* crd) {
+    auto* to = crd + at;
+    for (int64_t n = begin; n < end; ++n, to += lanes) waco_put(to, from[n]);
+    const int64_t last = end > begin ? from[end - 1] : 0;
+    for (int64_t slot = end - begin; slot < width; ++slot, to += lanes) waco_put(to, last);
+  });
+}
+
+static inline void waco_fill_slice(const struct waco_packer* p, int64_t slice) {
+  struct waco_storage* s = p->out;
+  const int64_t lanes = p->format->split[0], slot = p->slice_begin[slice];
+  const int64_t width = p->slice_begin[slice + 1] - slot;
+  int32_t* source = (int32_t*)s->source;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    const int64_t stored = slice * lanes + lane, row = s->row_of ? s->row_of[stored] : stored;
+    const int64_t begin = row < 0 ? 0 : waco_row_begin(p, row),
+                  end = row < 0 ? 0 : waco_row_begin(p, row + 1);
+    const int64_t at = slot * lanes + lane;
+    for (int64_t n = begin; n < end; ++n) source[n] = (int32_t)(at + (n - begin) * lanes);
+    for (int l = 2; l < p->levels; ++l)
+      waco_fill_lane(&s->level[l], p->coords[l - 1], begin, end, at, lanes, width);
+    waco_place_values(p, begin, end);
+    for (int64_t x = end - begin; x < width; ++x)
+      memset((char*)s->values + (at + x * lanes) * s->value_bytes, 0, (size_t)s->value_bytes);
+  }
+}
+
+/* The t-th cut of the slices into ranges of about equal slots and slices. */
+static inline int64_t waco_slice_cut(const struct waco_packer* p, int parts, int t) {
+  const int64_t slices = p->out->level[0].extent, work = p->slice_begin[slices] + slices;
+  const int64_t target = work / parts * t + work % parts * t / parts;
+  int64_t low = 0, high = slices;
+  while (t < parts && low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (p->slice_begin[middle] + middle < target)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return high;
+}
+
+/* Needs p->row_ptr and fewer than 2^31 nonzeros. */
+static inline int waco_pack_lanes(struct waco_packer* p, int threads) {
+  struct waco_storage* s = p->out;
+  const int64_t entries[WACO_MAX_LEVELS] = {0};
+  const int64_t stored_rows = s->level[0].extent * p->format->split[0];
+  int64_t* length = p->lane_length = (int64_t*)waco_allocate(stored_rows, sizeof *length);
+  if (!length) return WACO_OUT_OF_MEMORY;
+  waco_parallel(threads, [=](int t) {
+    const int64_t end = waco_share(stored_rows, threads, t + 1);
+    for (int64_t r = waco_share(stored_rows, threads, t); r < end; ++r)
+      length[r] = waco_row_begin(p, r + 1) - waco_row_begin(p, r);
+  });
+  if (!waco_measure_slices(p, threads) || !waco_size_levels(p, entries)) return WACO_OUT_OF_MEMORY;
+  if (s->pos_bytes != 4) return WACO_NOT_DIRECT;
+  if (!waco_allocate_levels(s, 0)) return WACO_OUT_OF_MEMORY;
+  waco_fill_slice_pos(p);
+  if (!p->values) waco_zero(s->values, s->num_stored * s->value_bytes, threads);
+  waco_parallel(threads, [=](int t) {
+    const int64_t end = waco_slice_cut(p, threads, t + 1);
+    for (int64_t slice = waco_slice_cut(p, threads, t); slice < end; ++slice) waco_fill_slice(p, slice);
+  });
+  return WACO_OK;
+}
+
+#endif

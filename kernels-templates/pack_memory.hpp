@@ -1,0 +1,100 @@
+// Packing: memory, threads, and division by a split.
+#ifndef WACO_PACK_MEMORY_HPP
+#define WACO_PACK_MEMORY_HPP
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "abi.hpp"
+
+/* No array may be larger: 1 TiB. A format that asks for more is refused before anything is allocated. */
+static const int64_t kWacoMaxBytes = (int64_t)1 << 40;
+/* Arrays from this size on are laid on huge pages: writing to fresh memory is then several times faster. */
+static const int64_t kWacoHugePage = (int64_t)1 << 21;
+/* Nonzeros that are worth a thread of their own. */
+static const int64_t kWacoThreadGrain = 8192;
+
+/* 64-byte aligned, followed by zeroed padding; null when `count * size` is too large or memory runs out. */
+static inline void* waco_allocate(int64_t count, int64_t size) {
+  if (count < 0 || size <= 0 || count > kWacoMaxBytes / size) return nullptr;
+  const int64_t bytes = count * size;
+  const int64_t total = (bytes + WACO_PADDING_BYTES + 63) / 64 * 64;
+  void* memory = nullptr;
+  if (posix_memalign(&memory, (size_t)(bytes >= kWacoHugePage ? kWacoHugePage : 64), (size_t)total))
+    return nullptr;
+#ifdef __linux__
+  /* Whole huge pages only, so that no memory beyond the array is touched. */
+  if (bytes >= kWacoHugePage) madvise(memory, (size_t)(bytes / kWacoHugePage * kWacoHugePage), MADV_HUGEPAGE);
+#endif
+  memset((char*)memory + bytes, 0, (size_t)(total - bytes));
+  return memory;
+}
+
+/* Start of share t when n items are dealt to `parts` contiguous shares of equal size. */
+static inline int64_t waco_share(int64_t n, int parts, int t) {
+  const int64_t rest = n % parts;
+  return n / parts * t + (t < rest ? t : rest);
+}
+
+/* Threads worth starting for n nonzeros. */
+static inline int waco_useful_threads(int64_t n, int threads) {
+  const int64_t most = 1 + n / kWacoThreadGrain;
+  return threads < 1 ? 1 : threads < most ? threads : (int)most;
+}
+
+template <class Body>
+static inline void waco_parallel(int threads, const Body& body) {
+#ifdef _OPENMP
+  if (threads > 1) {
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int t = 0; t < threads; ++t) body(t);
+    return;
+  }
+#endif
+  for (int t = 0; t < threads; ++t) body(t);
+}
+
+static inline void waco_zero(void* memory, int64_t bytes, int threads) {
+  waco_parallel(threads, [=](int t) {
+    const int64_t begin = waco_share(bytes, threads, t), end = waco_share(bytes, threads, t + 1);
+    memset((char*)memory + begin, 0, (size_t)(end - begin));
+  });
+}
+
+static inline int waco_bit_width(uint64_t x) {
+  return x ? 64 - __builtin_clzll(x) : 0;
+}
+
+/* x / split without a division where that is exact: by shift, or by reciprocal for x below 2^32. */
+struct waco_divider {
+  int64_t split;
+  int shift;      /* split is 1 << shift; -1 when it is no power of two */
+  uint64_t magic; /* ceil(2^64 / split); 0: divide */
+};
+
+static inline struct waco_divider waco_make_divider(int64_t split, int64_t dim) {
+  struct waco_divider d = {split, -1, 0};
+  if ((split & (split - 1)) == 0) {
+    d.shift = waco_bit_width((uint64_t)split) - 1;
+  } else if (dim <= (int64_t)1 << 32) {
+    d.magic = UINT64_MAX / (uint64_t)split + 1;
+  }
+  return d;
+}
+
+__extension__ typedef unsigned __int128 waco_uint128;
+
+static inline int64_t waco_divide(const struct waco_divider* d, int64_t x) {
+  if (d->shift >= 0) return x >> d->shift;
+  if (d->magic) return (int64_t)(((waco_uint128)(uint64_t)x * d->magic) >> 64);
+  return x / d->split;
+}
+
+#endif

@@ -1,0 +1,46 @@
+// Packing: how many positions every level has.
+#ifndef WACO_PACK_SIZES_HPP
+#define WACO_PACK_SIZES_HPP
+
+#include "pack_state.hpp"
+
+/* Status of a way of packing that does not cover the input: another one must be taken. */
+enum { WACO_NOT_DIRECT = -1 };
+
+/* Sets num_positions of every level and pos_bytes; 0 when a level is too large. `entries`: of every C group,
+   at its first level. */
+static inline int waco_size_levels(struct waco_packer* p, const int64_t* entries) {
+  int64_t parents = 1, largest = 0;
+  for (int l = 0; l < p->levels; ++l) {
+    struct waco_level* level = &p->out->level[l];
+    int64_t positions = parents, factor = 1;
+    switch (p->format->level[l].kind) {
+      case WACO_U:
+        factor = level->extent;
+        break;
+      case WACO_C:
+        positions = entries[l];
+        break;
+      case WACO_S:
+        break;
+      default:
+        positions = p->slice_begin[p->out->level[0].extent];
+        factor = p->format->split[0];
+    }
+    if (factor > 0 && positions > kWacoMaxBytes / factor) return 0;
+    level->num_positions = parents = positions * factor;
+    largest = parents > largest ? parents : largest;
+  }
+  p->out->num_stored = parents;
+  p->out->pos_bytes = largest <= INT32_MAX ? 4 : 8;
+  return 1;
+}
+
+/* The first pos of every C level, and all of level 0's. */
+static inline void waco_begin_pos(const struct waco_packer* p) {
+  for (int l = 0; l < p->levels; ++l)
+    if (p->format->level[l].kind == WACO_C) waco_fill_pos(p->out, l, 0, 1, 0);
+  if (p->format->level[0].kind == WACO_C) waco_fill_pos(p->out, 0, 1, 2, p->out->level[0].num_positions);
+}
+
+#endif

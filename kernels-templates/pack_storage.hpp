@@ -1,0 +1,193 @@
+// Packed storage: reading and writing its arrays, its size, replacing its values, releasing it.
+#ifndef WACO_PACK_STORAGE_HPP
+#define WACO_PACK_STORAGE_HPP
+
+#include "abi.hpp"
+#include "pack_memory.hpp"
+
+static inline int waco_crd_bytes(int64_t extent) {
+  return extent <= (int64_t)1 << 8 ? 1 : extent <= (int64_t)1 << 16 ? 2 : extent <= (int64_t)1 << 32 ? 4 : 8;
+}
+
+static inline int64_t waco_load_pos(const struct waco_storage* s, int level, int64_t i) {
+  return s->pos_bytes == 4 ? ((const int32_t*)s->level[level].pos)[i]
+                           : ((const int64_t*)s->level[level].pos)[i];
+}
+
+/* pos[begin .. end) = value. */
+static inline void waco_fill_pos(struct waco_storage* s, int level, int64_t begin, int64_t end,
+                                 int64_t value) {
+  if (s->pos_bytes == 4) {
+    int32_t* pos = (int32_t*)s->level[level].pos;
+    for (int64_t i = begin; i < end; ++i) pos[i] = (int32_t)value;
+  } else {
+    int64_t* pos = (int64_t*)s->level[level].pos;
+    for (int64_t i = begin; i < end; ++i) pos[i] = value;
+  }
+}
+
+static inline int64_t waco_load_crd(const struct waco_level* level, int64_t i) {
+  switch (level->crd_bytes) {
+    case 1:
+      return ((const uint8_t*)level->crd)[i];
+    case 2:
+      return ((const uint16_t*)level->crd)[i];
+    case 4:
+      return ((const uint32_t*)level->crd)[i];
+    default:
+      return ((const int64_t*)level->crd)[i];
+  }
+}
+
+static inline void waco_store_crd(const struct waco_level* level, int64_t i, int64_t value) {
+  switch (level->crd_bytes) {
+    case 1:
+      ((uint8_t*)level->crd)[i] = (uint8_t)value;
+      break;
+    case 2:
+      ((uint16_t*)level->crd)[i] = (uint16_t)value;
+      break;
+    case 4:
+      ((uint32_t*)level->crd)[i] = (uint32_t)value;
+      break;
+    default:
+      ((int64_t*)level->crd)[i] = value;
+      break;
+  }
+}
+template <class T>
+static inline void waco_put(T* to, int64_t value) {
+  *to = (T)value;
+}
+
+/* Calls body with a pointer to the level's coordinates in their own type. */
+template <class Body>
+static inline void waco_with_crd(const struct waco_level* level, const Body& body) {
+  switch (level->crd_bytes) {
+    case 1:
+      body((uint8_t*)level->crd);
+      break;
+    case 2:
+      body((uint16_t*)level->crd);
+      break;
+    case 4:
+      body((uint32_t*)level->crd);
+      break;
+    default:
+      body((int64_t*)level->crd);
+      break;
+  }
+}
+
+/* Entries of a level's pos array; 0 for a level without one. */
+static inline int64_t waco_pos_count(const struct waco_storage* s, int l) {
+  if (s->format.level[l].kind == WACO_L) return s->level[0].num_positions + 1;
+  if (s->format.level[l].kind != WACO_C) return 0;
+  return (l > 0 ? s->level[l - 1].num_positions : 1) + 1;
+}
+
+/* Allocates the arrays of sized levels; `source` unless it is the identity. */
+static inline int waco_allocate_levels(struct waco_storage* s, int source_is_identity) {
+  for (int l = 0; l < s->format.num_levels; ++l) {
+    struct waco_level* level = &s->level[l];
+    if (s->format.level[l].kind == WACO_U) continue;
+    level->crd_bytes = waco_crd_bytes(level->extent);
+    level->crd = waco_allocate(level->num_positions, level->crd_bytes);
+    if (!level->crd) return 0;
+    if (waco_pos_count(s, l) == 0) continue;
+    level->pos = waco_allocate(waco_pos_count(s, l), s->pos_bytes);
+    if (!level->pos) return 0;
+  }
+  s->values = waco_allocate(s->num_stored, s->value_bytes);
+  if (!s->values || source_is_identity) return s->values != nullptr;
+  s->source_bytes = s->num_stored <= INT32_MAX ? 4 : 8;
+  s->source = waco_allocate(s->num_nonzeros, s->source_bytes);
+  return s->source != nullptr;
+}
+
+/* Calls body with a function from nonzeros of the input to positions in `values`. */
+template <class Body>
+static inline void waco_with_source(const struct waco_storage* s, const Body& body) {
+  const int32_t* narrow = (const int32_t*)s->source;
+  const int64_t* wide = (const int64_t*)s->source;
+  if (!s->source)
+    body([](int64_t n) { return n; });
+  else if (s->source_bytes == 4)
+    body([narrow](int64_t n) { return (int64_t)narrow[n]; });
+  else
+    body([wide](int64_t n) { return wide[n]; });
+}
+
+/* stored[source(n)] = input[n], or the inverse, for the nonzeros begin .. end-1. */
+template <class To, class From>
+static inline void waco_scatter(const struct waco_storage* s, const From* input, To* stored, int64_t begin,
+                                int64_t end) {
+  waco_with_source(s, [=](const auto& source) {
+    for (int64_t n = begin; n < end; ++n) stored[source(n)] = (To)input[n];
+  });
+}
+
+template <class T>
+static inline void waco_gather(const struct waco_storage* s, const T* stored, T* output, int64_t begin,
+                               int64_t end) {
+  waco_with_source(s, [=](const auto& source) {
+    for (int64_t n = begin; n < end; ++n) output[n] = stored[source(n)];
+  });
+}
+
+/// Position in `values` of the n-th nonzero of the input.
+static inline int64_t waco_source(const struct waco_storage* s, int64_t n) {
+  if (!s->source) return n;
+  return s->source_bytes == 4 ? ((const int32_t*)s->source)[n] : ((const int64_t*)s->source)[n];
+}
+
+/// Releases the arrays and clears the struct; safe on a cleared one.
+static inline void waco_free(struct waco_storage* s) {
+  for (int l = 0; l < WACO_MAX_LEVELS; ++l) {
+    free(s->level[l].pos);
+    free(s->level[l].crd);
+  }
+  free(s->values);
+  free(s->row_of);
+  free(s->source);
+  memset(s, 0, sizeof *s);
+}
+
+/// Replaces the values: `values` [num_nonzeros] in the order of the input, of s->value_bytes each. Fill stays
+/// 0.
+static inline void waco_update_values(struct waco_storage* s, const void* values, int threads) {
+  threads = waco_useful_threads(s->num_nonzeros, threads);
+  waco_parallel(threads, [=](int t) {
+    const int64_t begin = waco_share(s->num_nonzeros, threads, t),
+                  end = waco_share(s->num_nonzeros, threads, t + 1);
+    if (s->value_bytes == 4)
+      waco_scatter(s, (const uint32_t*)values, (uint32_t*)s->values, begin, end);
+    else
+      waco_scatter(s, (const uint64_t*)values, (uint64_t*)s->values, begin, end);
+  });
+}
+
+/// The inverse: `stored` [num_stored] in storage order -> `out` [num_nonzeros] in the order of the input.
+static inline void waco_unpack_values(const struct waco_storage* s, const void* stored, void* out,
+                                      int threads) {
+  threads = waco_useful_threads(s->num_nonzeros, threads);
+  waco_parallel(threads, [=](int t) {
+    const int64_t begin = waco_share(s->num_nonzeros, threads, t),
+                  end = waco_share(s->num_nonzeros, threads, t + 1);
+    if (s->value_bytes == 4)
+      waco_gather(s, (const uint32_t*)stored, (uint32_t*)out, begin, end);
+    else
+      waco_gather(s, (const uint64_t*)stored, (uint64_t*)out, begin, end);
+  });
+}
+
+/// Bytes of pos, crd, values and row permutation; without padding and without `source`.
+static inline int64_t waco_storage_bytes(const struct waco_storage* s) {
+  int64_t bytes = s->num_stored * s->value_bytes;
+  for (int l = 0; l < s->format.num_levels; ++l)
+    bytes += waco_pos_count(s, l) * s->pos_bytes + s->level[l].num_positions * s->level[l].crd_bytes;
+  if (s->row_of) bytes += s->level[1].num_positions * (int64_t)sizeof *s->row_of;
+  return bytes;
+}
+
+#endif
