@@ -77,8 +77,8 @@ static inline int waco_pack_concordant(struct waco_packer* p, int threads) {
     entries[0] = full[threads];
   }
   int status = waco_size_levels(p, entries) ? WACO_OK : WACO_OUT_OF_MEMORY;
-  if (status == WACO_OK && p->out->pos_bytes != 4) status = WACO_NOT_DIRECT;
-  if (status == WACO_OK && !waco_allocate_levels(p->out, 1)) status = WACO_OUT_OF_MEMORY;
+  if (status == WACO_OK && p->out->pos_bytes != 4) status = kWacoNotDirect;
+  if (status == WACO_OK && !waco_allocate_levels(p->out, 1, threads)) status = WACO_OUT_OF_MEMORY;
   if (status == WACO_OK) {
     waco_begin_pos(p);
     if (!p->values) waco_zero(p->out->values, p->out->num_stored * p->out->value_bytes, threads);

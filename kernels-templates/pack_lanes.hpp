@@ -73,8 +73,8 @@ static inline int waco_pack_lanes(struct waco_packer* p, int threads) {
       length[r] = waco_row_begin(p, r + 1) - waco_row_begin(p, r);
   });
   if (!waco_measure_slices(p, threads) || !waco_size_levels(p, entries)) return WACO_OUT_OF_MEMORY;
-  if (s->pos_bytes != 4) return WACO_NOT_DIRECT;
-  if (!waco_allocate_levels(s, 0)) return WACO_OUT_OF_MEMORY;
+  if (s->pos_bytes != 4) return kWacoNotDirect;
+  if (!waco_allocate_levels(s, 0, threads)) return WACO_OUT_OF_MEMORY;
   waco_fill_slice_pos(p);
   if (!p->values) waco_zero(s->values, s->num_stored * s->value_bytes, threads);
   waco_parallel(threads, [=](int t) {

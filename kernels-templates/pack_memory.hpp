@@ -61,6 +61,22 @@ static inline void waco_parallel(int threads, const Body& body) {
   for (int t = 0; t < threads; ++t) body(t);
 }
 
+/* Lets thread t of `threads` have its share of an array's fresh pages made ready in one go, which takes less
+   than half the time of a fault for every page. Only a hint. */
+static inline void waco_populate(void* memory, int64_t bytes, int threads, int t) {
+#if defined(__linux__) && defined(MADV_POPULATE_WRITE)
+  const int64_t unit = bytes >= kWacoHugePage ? kWacoHugePage : 4096;
+  const int64_t pad = (int64_t)(-(uintptr_t)memory & 4095), units = (bytes - pad) / unit;
+  if (bytes < 1 << 16) return;
+  const int64_t begin = waco_share(units, threads, t) * unit;
+  const int64_t end =
+      t + 1 < threads ? waco_share(units, threads, t + 1) * unit : (bytes - pad) / 4096 * 4096;
+  if (begin < end) madvise((char*)memory + pad + begin, (size_t)(end - begin), MADV_POPULATE_WRITE);
+#else
+  (void)memory, (void)bytes, (void)threads, (void)t;
+#endif
+}
+
 static inline void waco_zero(void* memory, int64_t bytes, int threads) {
   waco_parallel(threads, [=](int t) {
     const int64_t begin = waco_share(bytes, threads, t), end = waco_share(bytes, threads, t + 1);

@@ -5,7 +5,7 @@
 #include "pack_state.hpp"
 
 /* Status of a way of packing that does not cover the input: another one must be taken. */
-enum { WACO_NOT_DIRECT = -1 };
+static const int kWacoNotDirect = -1;
 
 /* Sets num_positions of every level and pos_bytes; 0 when a level is too large. `entries`: of every C group,
    at its first level. */

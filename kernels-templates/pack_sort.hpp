@@ -4,9 +4,10 @@
 
 #include "pack_memory.hpp"
 
-distinct numbers.* /
+/* An item is a key above an index: items of equal key that enter in index order leave in it, and whole items
+   are distinct numbers. */
 
-    static inline void waco_insertion_sort(uint64_t* a, int64_t n) {
+static inline void waco_insertion_sort(uint64_t* a, int64_t n) {
   for (int64_t i = 1; i < n; ++i) {
     const uint64_t x = a[i];
     int64_t j = i;

@@ -32,20 +32,6 @@ struct waco_packer {
   struct waco_storage* out;
 };
 
-int levels;
-int group_last[WACO_MAX_LEVELS]; /* of every level: the last level of its tuple (itself when alone) */
-int last_counted; /* last level of the last C, E or L group: below it positions are arithmetic */
-int sliced;       /* whether level 2 is E or L */
-struct waco_divider divider[3];
-int sorted_modes; /* the input is sorted lexicographically by this many leading modes */
-uint64_t* order;  /* [nnz] low bits: index of the n-th nonzero in level order; null: the identity */
-uint64_t order_mask;
-int64_t* lane_length; /* sliced: slots of every row, [slices * lanes] */
-int32_t* stored_of;   /* sort window: row -> stored row; null: the identity */
-struct waco_storage* out;
-}
-;
-
 /* Nonzeros n .. n + size - 1 of the level order. */
 struct waco_block {
   int size;
@@ -100,42 +86,44 @@ static inline void waco_mark_changes(const int64_t* coordinate, int size, int64_
   fresh[0] |= coordinate[0] != *previous;
   for (int j = 1; j < size; ++j) fresh[j] |= coordinate[j] != coordinate[j - 1];
   *previous = coordinate[size - 1];
-  /* Whether every part of every mode has one level, S follows C, S, E or L, and E or L is at level 2 below
-   * x1:U x0:U. */
-  static inline int waco_format_is_sound(const struct waco_format* f) {
-    if (f->order < 2 || f->order > 3 || f->num_levels < f->order || f->num_levels > WACO_MAX_LEVELS) return 0;
-    int seen[3][2] = {{0, 0}, {0, 0}, {0, 0}}, parts = 0, sliced = 0, above = WACO_U;
-    for (int m = 0; m < f->order; ++m) {
-      if (f->split[m] < 1 || f->split[m] > (int64_t)1 << 31) return 0;
-      parts += f->split[m] > 1 ? 2 : 1;
-    }
-    if (parts != f->num_levels) return 0;
-    for (int l = 0; l < f->num_levels; ++l) {
-      const int mode = f->level[l].mode, inner = f->level[l].inner, kind = f->level[l].kind;
-      if (mode < 0 || mode >= f->order || inner < 0 || inner > (f->split[mode] > 1)) return 0;
-      if (seen[mode][inner]++ || (inner && !seen[mode][0])) return 0;
-      if (kind < WACO_U || kind > WACO_L || (kind == WACO_S && above == WACO_U)) return 0;
-      if (sliced && kind != WACO_U && kind != WACO_S) return 0;
-      if (kind == WACO_E || kind == WACO_L) {
-        if (l != 2 || f->level[0].mode != 0 || f->level[1].mode != 0) return 0;
-        if (f->level[0].kind != WACO_U || f->level[1].kind != WACO_U) return 0;
-        sliced = 1;
-      }
-      above = kind;
-    }
-    return f->sort_window <= 1 || (sliced && f->sort_window % f->split[0] == 0);
-  }
+}
 
-  /* Values of nonzeros begin .. end-1 to their positions. */
-  static inline void waco_place_values(const struct waco_packer* p, int64_t begin, int64_t end) {
-    void* to = p->out->values;
-    if (!p->values) return;
-    if (p->input_bytes == 4)
-      waco_scatter(p->out, (const uint32_t*)p->values, (uint32_t*)to, begin, end);
-    else if (p->out->value_bytes == 8)
-      waco_scatter(p->out, (const uint64_t*)p->values, (uint64_t*)to, begin, end);
-    else
-      waco_scatter(p->out, (const double*)p->values, (float*)to, begin, end);
+/* Whether every part of every mode has one level, S follows C, S, E or L, and E or L is at level 2 below x1:U
+ * x0:U. */
+static inline int waco_format_is_sound(const struct waco_format* f) {
+  if (f->order < 2 || f->order > 3 || f->num_levels < f->order || f->num_levels > WACO_MAX_LEVELS) return 0;
+  int seen[3][2] = {{0, 0}, {0, 0}, {0, 0}}, parts = 0, sliced = 0, above = WACO_U;
+  for (int m = 0; m < f->order; ++m) {
+    if (f->split[m] < 1 || f->split[m] > (int64_t)1 << 31) return 0;
+    parts += f->split[m] > 1 ? 2 : 1;
   }
+  if (parts != f->num_levels) return 0;
+  for (int l = 0; l < f->num_levels; ++l) {
+    const int mode = f->level[l].mode, inner = f->level[l].inner, kind = f->level[l].kind;
+    if (mode < 0 || mode >= f->order || inner < 0 || inner > (f->split[mode] > 1)) return 0;
+    if (seen[mode][inner]++ || (inner && !seen[mode][0])) return 0;
+    if (kind < WACO_U || kind > WACO_L || (kind == WACO_S && above == WACO_U)) return 0;
+    if (sliced && kind != WACO_U && kind != WACO_S) return 0;
+    if (kind == WACO_E || kind == WACO_L) {
+      if (l != 2 || f->level[0].mode != 0 || f->level[1].mode != 0) return 0;
+      if (f->level[0].kind != WACO_U || f->level[1].kind != WACO_U) return 0;
+      sliced = 1;
+    }
+    above = kind;
+  }
+  return f->sort_window <= 1 || (sliced && f->sort_window % f->split[0] == 0);
+}
+
+/* Values of nonzeros begin .. end-1 to their positions. */
+static inline void waco_place_values(const struct waco_packer* p, int64_t begin, int64_t end) {
+  void* to = p->out->values;
+  if (!p->values) return;
+  if (p->input_bytes == 4)
+    waco_scatter(p->out, (const uint32_t*)p->values, (uint32_t*)to, begin, end);
+  else if (p->out->value_bytes == 8)
+    waco_scatter(p->out, (const uint64_t*)p->values, (uint64_t*)to, begin, end);
+  else
+    waco_scatter(p->out, (const double*)p->values, (float*)to, begin, end);
+}
 
 #endif

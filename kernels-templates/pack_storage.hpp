@@ -87,22 +87,29 @@ static inline int64_t waco_pos_count(const struct waco_storage* s, int l) {
 }
 
 /* Allocates the arrays of sized levels; `source` unless it is the identity. */
-static inline int waco_allocate_levels(struct waco_storage* s, int source_is_identity) {
+static inline int waco_allocate_levels(struct waco_storage* s, int source_is_identity, int threads) {
+  int ok = 1;
   for (int l = 0; l < s->format.num_levels; ++l) {
     struct waco_level* level = &s->level[l];
     if (s->format.level[l].kind == WACO_U) continue;
     level->crd_bytes = waco_crd_bytes(level->extent);
     level->crd = waco_allocate(level->num_positions, level->crd_bytes);
-    if (!level->crd) return 0;
-    if (waco_pos_count(s, l) == 0) continue;
-    level->pos = waco_allocate(waco_pos_count(s, l), s->pos_bytes);
-    if (!level->pos) return 0;
+    if (waco_pos_count(s, l) > 0) level->pos = waco_allocate(waco_pos_count(s, l), s->pos_bytes);
+    ok &= level->crd && (level->pos || waco_pos_count(s, l) == 0);
   }
   s->values = waco_allocate(s->num_stored, s->value_bytes);
-  if (!s->values || source_is_identity) return s->values != nullptr;
-  s->source_bytes = s->num_stored <= INT32_MAX ? 4 : 8;
-  s->source = waco_allocate(s->num_nonzeros, s->source_bytes);
-  return s->source != nullptr;
+  s->source_bytes = source_is_identity ? 0 : s->num_stored <= INT32_MAX ? 4 : 8;
+  if (s->source_bytes) s->source = waco_allocate(s->num_nonzeros, s->source_bytes);
+  if (!ok || !s->values || (s->source_bytes && !s->source)) return 0;
+  waco_parallel(threads, [=](int t) {
+    for (int l = 0; l < s->format.num_levels; ++l) {
+      waco_populate(s->level[l].crd, s->level[l].num_positions * s->level[l].crd_bytes, threads, t);
+      waco_populate(s->level[l].pos, waco_pos_count(s, l) * s->pos_bytes, threads, t);
+    }
+    waco_populate(s->values, s->num_stored * s->value_bytes, threads, t);
+    waco_populate(s->source, s->num_nonzeros * s->source_bytes, threads, t);
+  });
+  return 1;
 }
 
 /* Calls body with a function from nonzeros of the input to positions in `values`. */

@@ -50,7 +50,7 @@ static inline int waco_pack_any(struct waco_packer* p) {
     waco_count(p, cursors);
   }
   ok = ok && waco_size_levels(p, cursors[p->threads].entries);
-  ok = ok && waco_allocate_levels(s, waco_source_is_identity(p));
+  ok = ok && waco_allocate_levels(s, waco_source_is_identity(p), p->threads);
   if (ok) {
     if (!p->values || s->num_stored > p->nnz)
       waco_zero(s->values, s->num_stored * s->value_bytes, p->threads);
@@ -62,7 +62,7 @@ static inline int waco_pack_any(struct waco_packer* p) {
   return ok ? WACO_OK : WACO_OUT_OF_MEMORY;
 }
 
-/* The direct way of the format, if it has one and the input is sorted; otherwise WACO_NOT_DIRECT. */
+/* The direct way of the format, if it has one and the input is sorted; otherwise kWacoNotDirect. */
 static inline int waco_pack_directly(struct waco_packer* p) {
   int (*pack)(struct waco_packer*, int) = nullptr;
 #ifndef WACO_WITHOUT_CONCORDANT
@@ -74,9 +74,9 @@ static inline int waco_pack_directly(struct waco_packer* p) {
 #ifndef WACO_WITHOUT_BLOCKS
   if (waco_block_shape(p->format).tail != WACO_NO_BLOCKS) pack = waco_pack_blocks;
 #endif
-  if (!pack || p->nnz >= INT32_MAX) return WACO_NOT_DIRECT;
+  if (!pack || p->nnz >= INT32_MAX) return kWacoNotDirect;
   const int found = waco_find_rows(p, p->threads);
-  if (found <= 0) return found < 0 ? WACO_OUT_OF_MEMORY : WACO_NOT_DIRECT;
+  if (found <= 0) return found < 0 ? WACO_OUT_OF_MEMORY : kWacoNotDirect;
   return pack(p, p->threads);
 }
 
@@ -86,6 +86,7 @@ static inline void waco_free_scratch(struct waco_packer* p) {
   free(p->lane_length);
   free(p->slice_begin);
   free(p->stored_of);
+  if (p->owned && p->row_ptr == p->owned) p->row_ptr = nullptr;
   free(p->owned);
   p->order = nullptr;
   p->lane_length = p->slice_begin = p->owned = nullptr;
@@ -94,7 +95,7 @@ static inline void waco_free_scratch(struct waco_packer* p) {
 
 /* Rows of all nonzeros, for input that gives row pointers only. */
 static inline int waco_make_rows(struct waco_packer* p) {
-  if (p->coords[0]) return 1;
+  if (p->coords[0] || !p->row_ptr) return 1;
   int64_t* rows = (int64_t*)waco_allocate(p->nnz, sizeof *rows);
   if (!rows) return 0;
   waco_parallel(p->threads, [=](int t) {
@@ -105,8 +106,8 @@ static inline int waco_make_rows(struct waco_packer* p) {
 }
 
 static inline int waco_pack_prepared(struct waco_packer* p, int directly) {
-  int status = directly ? waco_pack_directly(p) : WACO_NOT_DIRECT;
-  if (status == WACO_NOT_DIRECT) {
+  int status = directly ? waco_pack_directly(p) : kWacoNotDirect;
+  if (status == kWacoNotDirect) {
     waco_free_scratch(p);
     free(p->out->row_of);
     p->out->row_of = nullptr;
@@ -117,19 +118,22 @@ static inline int waco_pack_prepared(struct waco_packer* p, int directly) {
   return status;
 }
 
-/* What waco_pack is given: coordinates by mode, or row pointers in place of those of mode 0. */
+/* What waco_pack is given. */
 struct waco_input {
-  const int64_t* dims;
+  const int64_t* dims; /* [order] */
   int64_t nnz;
-  const int64_t* coords[3];
-  const int64_t* row_ptr; /* [dims[0] + 1], from 0 ascending to nnz; null: coords[0] is given */
-  const void* values;
-  int value_bytes; /* of the input: 4 or 8 */
+  const int64_t* coords[3]; /* by mode, [nnz] */
+  const int64_t* row_ptr;   /* [dims[0] + 1], from 0 ascending to nnz; null: coords[0] is given */
+  const void* values;       /* [nnz], or null for zeros */
+  int value_bytes;          /* of the input: 4 or 8 */
 };
 
-/* waco_pack of any input, whose doubles (8) may be stored as floats (4); `directly` 0: in three stages. */
-static inline int waco_pack_input(const struct waco_format* format, const struct waco_input* input,
-                                  int value_bytes, int threads, int directly, struct waco_storage* out) {
+/// Packs a sparse operand of distinct nonzeros, fastest when sorted by mode, with `value_bytes` 4 or 8;
+/// doubles (8) may be stored as floats (4). `directly` 0: in three stages whatever the format. Returns
+/// WACO_BAD_ARGUMENT for an unsound format, a coordinate out of range or a duplicate, WACO_OUT_OF_MEMORY when
+/// an array is larger than memory or 1 TiB; `out` then holds nothing.
+static inline int waco_pack(const struct waco_format* format, const struct waco_input* input, int value_bytes,
+                            int threads, int directly, struct waco_storage* out) {
   memset(out, 0, sizeof *out);
   if (input->nnz < 0 || (value_bytes != 4 && value_bytes != 8) || !waco_format_is_sound(format))
     return WACO_BAD_ARGUMENT;
@@ -165,19 +169,6 @@ static inline int waco_pack_input(const struct waco_format* format, const struct
   out->num_nonzeros = p.nnz;
   out->value_bytes = value_bytes;
   return waco_pack_prepared(&p, directly);
-}
-
-/// Packs a sparse operand. `dims` [order]; `coords` [order][nnz], in any order (fastest when sorted by mode),
-/// without duplicates; `values` [nnz] of `value_bytes` (4 or 8) each, or null for zeros. Returns
-/// WACO_BAD_ARGUMENT for an unsound format, a coordinate out of range or a duplicate, WACO_OUT_OF_MEMORY when
-/// an array is larger than memory or 1 TiB; `out` then holds nothing.
-static inline int waco_pack(const struct waco_format* format, const int64_t* dims, int64_t nnz,
-                            const int64_t* const* coords, const void* values, int value_bytes, int threads,
-                            struct waco_storage* out) {
-  const int order = format->order;
-  const struct waco_input input = {dims,    nnz,    {coords[0], coords[1], order == 3 ? coords[2] : nullptr},
-                                   nullptr, values, value_bytes};
-  return waco_pack_input(format, &input, value_bytes, threads, 1, out);
 }
 
 #endif

@@ -146,7 +146,7 @@ static int waco_create(const struct waco_input* input, int32_t threads, int64_t 
   part->threads = threads > 0 ? threads : plan->threads;
   const int uses_scratch = plan->scratch_bytes + plan->scratch_bytes_per_row > 0;
   if (uses_scratch && part->threads > plan->threads) part->threads = plan->threads;
-  int status = waco_pack_input(&plan->format, input, (int)sizeof(waco_value), part->threads, 1, &part->a);
+  int status = waco_pack(&plan->format, input, (int)sizeof(waco_value), part->threads, 1, &part->a);
   if (status == WACO_OK) status = waco_prepare(plan, part);
   if (status == WACO_OK)
     *out = handle;

@@ -513,16 +513,163 @@ TEST_CASE("storage: a format larger than any memory is an error, not a crash", "
                     Catch::Contains("memory") && Catch::Contains("k:U i1:U i0:C"));
 }
 
+namespace {
+
+/// Formats that are packed directly, of every direct way.
+FormatSchedule direct_format(Random& random, int order) {
+  static const std::vector<std::string> kMatrix = {"i:U k:C",
+                                                   "i:C k:C",
+                                                   "i:C k:S",
+                                                   "i1:U i0:U k:L",
+                                                   "i1:U i0:U k:E",
+                                                   "i1:U k:C i0:U",
+                                                   "i1:C k:C i0:U",
+                                                   "i1:C k:S i0:U",
+                                                   "i:U k1:C k0:U",
+                                                   "i:C k1:S k0:U",
+                                                   "i1:U k1:C i0:U k0:U",
+                                                   "i1:C k1:C k0:U i0:U",
+                                                   "i1:U k:C i0:C",
+                                                   "i1:C k:S i0:C",
+                                                   "i:U k1:C k0:C",
+                                                   "i1:U k1:C i0:U k0:C",
+                                                   "i1:C k1:S i0:U k0:C",
+                                                   "i1:C k1:S i0:C k0:S",
+                                                   "i1:U k1:C i0:C k0:S"};
+  static const std::vector<std::string> kTensor = {"i1:U i0:U k:L l:S", "i1:U i0:U k:E l:S"};
+  static constexpr int kSplits[] = {2, 3, 4, 7, 8, 16, 64};
+  const std::string& levels =
+      order == 2 ? kMatrix[random.below(kMatrix.size())] : kTensor[random.below(kTensor.size())];
+  std::string text = levels;
+  const int i = kSplits[random.below(std::size(kSplits))];
+  if (levels.find("i1") != std::string::npos) text += " i/" + std::to_string(i);
+  if (levels.find("k1") != std::string::npos)
+    text += " k/" + std::to_string(kSplits[random.below(std::size(kSplits))]);
+  const bool sliced = levels.find(":L") != std::string::npos || levels.find(":E") != std::string::npos;
+  if (sliced && random.chance(0.6)) text += " sort:" + std::to_string(i * (1 + random.below(9)));
+  return format_of(text, order == 2 ? Op::kSpmv : Op::kMttkrp);
+}
+
+/// What packing a matrix of zeros given by coordinates returns.
+int pack_status(const waco_format& format, const int64_t* dims, int64_t nnz, const int64_t* const* coords,
+                int threads) {
+  const waco_input input = {dims, nnz, {coords[0], coords[1], nullptr}, nullptr, nullptr, 4};
+  waco_storage storage;
+  const int status = waco_pack(&format, &input, 4, threads, 1, &storage);
+  waco_free(&storage);
+  return status;
+}
+
+std::string bytes_of(const void* array, int64_t bytes) {
+  return array == nullptr ? "null" : std::string(static_cast<const char*>(array), static_cast<size_t>(bytes));
+}
+
+/// Every array, bit by bit.
+void require_identical(const waco_storage& a, const waco_storage& b) {
+  REQUIRE(a.num_stored == b.num_stored);
+  REQUIRE(a.pos_bytes == b.pos_bytes);
+  REQUIRE(bytes_of(a.values, a.num_stored * a.value_bytes) ==
+          bytes_of(b.values, b.num_stored * b.value_bytes));
+  for (int l = 0; l < a.format.num_levels; ++l) {
+    INFO("level " << l);
+    REQUIRE(a.level[l].num_positions == b.level[l].num_positions);
+    REQUIRE(a.level[l].width == b.level[l].width);
+    REQUIRE(a.level[l].crd_bytes == b.level[l].crd_bytes);
+    const int64_t crd = a.level[l].num_positions * a.level[l].crd_bytes,
+                  pos = waco_pos_count(&a, l) * a.pos_bytes;
+    REQUIRE(bytes_of(a.level[l].crd, crd) == bytes_of(b.level[l].crd, crd));
+    REQUIRE(bytes_of(a.level[l].pos, pos) == bytes_of(b.level[l].pos, pos));
+  }
+  const int64_t rows = a.row_of ? a.level[1].num_positions * 4 : 0;
+  REQUIRE(bytes_of(a.row_of, rows) == bytes_of(b.row_of, rows));
+  for (int64_t n = 0; n < a.num_nonzeros; ++n)
+    if (waco_source(&a, n) != waco_source(&b, n)) FAIL("source of nonzero " << n);
+}
+
+}  // namespace
+
+TEST_CASE("storage: what is packed directly is bit by bit what the stages for any format pack", "[codegen]") {
+  Random random(99);
+  for (int round = 0; round < 600; ++round) {
+    const int order = round % 6 == 5 ? 3 : 2;
+    // Now and then large enough for several threads, and with more columns than a bitmap's word counts.
+    const bool large = round % 20 == 0;
+    auto dims = random_dims(random, order);
+    if (large) dims = order == 2 ? std::vector<int64_t>{3000, 70000} : std::vector<int64_t>{900, 40, 70};
+    const auto nnz = static_cast<int64_t>(random.below(large ? 40000 : 300));
+    const SparseTensor tensor = random_tensor(random, dims, nnz);
+    const FormatSchedule format = direct_format(random, order);
+    REQUIRE(direct_packing(to_abi(format, op_of(tensor))) != DirectPacking::kNone);
+    const ValueType type = random.chance(0.5) ? ValueType::kF32 : ValueType::kF64;
+    INFO("round " << round << ": " << schedule::to_text(format, op_of(tensor)) << ", dims " << dims[0] << " "
+                  << dims[1] << ", nonzeros " << tensor.num_nonzeros());
+    const Storage expected = pack(tensor, format, op_of(tensor), type, 1, false);
+    if (!large) require_equal(expected.abi(), tensor, format);
+    for (const int threads : {1, 2, 5})
+      require_identical(pack(tensor, format, op_of(tensor), type, threads).abi(), expected.abi());
+  }
+}
+
+TEST_CASE("packer: row pointers in place of rows pack to the same arrays, sorted or not", "[codegen]") {
+  Random random(31);
+  for (int round = 0; round < 300; ++round) {
+    const auto dims = random_dims(random, 2);
+    SparseTensor tensor = random_tensor(random, dims, static_cast<int64_t>(random.below(200)));
+    const auto row_ptr = matrix::row_pointers(tensor);
+    if (round % 3 == 0) {
+      for (int64_t n = 1; n < tensor.num_nonzeros(); ++n) {
+        if (tensor.coords[0][n] != tensor.coords[0][n - 1] || random.chance(0.5)) continue;
+        std::swap(tensor.coords[1][n], tensor.coords[1][n - 1]);
+        std::swap(tensor.values[n], tensor.values[n - 1]);
+      }
+    }
+    const FormatSchedule format = round % 2 ? direct_format(random, 2) : random_format(random, dims);
+    const waco_format abi_format = to_abi(format, Op::kSpmv);
+    const waco_input input = {
+        dims.data(),    tensor.num_nonzeros(), {nullptr, tensor.coords[1].data(), nullptr},
+        row_ptr.data(), tensor.values.data(),  8};
+    INFO("round " << round << ": " << schedule::to_text(format, Op::kSpmv));
+    waco_storage packed;
+    REQUIRE(waco_pack(&abi_format, &input, 8, 3, 1, &packed) == WACO_OK);
+    const Storage owner(packed);
+    require_identical(owner.abi(), pack(tensor, format, Op::kSpmv, ValueType::kF64, 1, false).abi());
+  }
+}
+
+TEST_CASE("packer: input that only looks sorted is not packed directly", "[codegen]") {
+  const std::string text = GENERATE("i:U k:C", "i1:U i0:U k:L i/4", "i1:U k1:C i0:U k0:U i/2 k/2");
+  const waco_format format = to_abi(format_of(text), Op::kSpmv);
+  const int64_t dims[] = {40000, 50};
+  std::vector<int64_t> rows, columns;
+  for (int64_t n = 0; n < 40000; ++n) {
+    rows.push_back(n);
+    columns.push_back(n % 50);
+  }
+  const auto status = [&](size_t at, int64_t row, int64_t column) {
+    std::vector<int64_t> r = rows, c = columns;
+    r[at] = row;
+    c[at] = column;
+    const int64_t* coords[] = {r.data(), c.data()};
+    return pack_status(format, dims, 40000, coords, 3);
+  };
+  INFO(text);
+  const size_t at = GENERATE(0, 1, 127, 128, 13333, 13334, 26666, 39999);
+  CHECK(status(at, rows[at], columns[at]) == WACO_OK);
+  CHECK(status(at, (rows[at] + 20000) % 40000, columns[at]) != WACO_OUT_OF_MEMORY);
+  for (const int64_t bad : {int64_t{-1}, int64_t{40000}, std::numeric_limits<int64_t>::max(),
+                            std::numeric_limits<int64_t>::min()}) {
+    CHECK(status(at, bad, columns[at]) == WACO_BAD_ARGUMENT);
+    CHECK(status(at, rows[at], bad) == WACO_BAD_ARGUMENT);
+  }
+  if (at > 0) CHECK(status(at, rows[at - 1], columns[at - 1]) == WACO_BAD_ARGUMENT);
+}
+
 TEST_CASE("packer: duplicates and coordinates out of range are refused", "[codegen]") {
   const waco_format csr = to_abi(format_of("i:U k:C"), Op::kSpmv);
   const int64_t dims[] = {3, 3};
   const auto status = [&](std::vector<int64_t> rows, std::vector<int64_t> columns) {
     const int64_t* coords[] = {rows.data(), columns.data()};
-    waco_storage storage;
-    const int result =
-        waco_pack(&csr, dims, static_cast<int64_t>(rows.size()), coords, nullptr, 4, 2, &storage);
-    waco_free(&storage);
-    return result;
+    return pack_status(csr, dims, static_cast<int64_t>(rows.size()), coords, 2);
   };
   CHECK(status({0, 1, 2}, {2, 1, 0}) == WACO_OK);
   CHECK(status({2, 0, 1}, {2, 1, 0}) == WACO_OK);
@@ -538,9 +685,8 @@ TEST_CASE("packer: an unsound format is refused", "[codegen]") {
   const waco_format format = to_abi(format_of(text), Op::kSpmv);
   const int64_t dims[] = {8, 8}, coord[] = {0};
   const int64_t* coords[] = {coord, coord};
-  waco_storage storage;
   INFO(text);
-  CHECK(waco_pack(&format, dims, 1, coords, nullptr, 8, 1, &storage) == WACO_BAD_ARGUMENT);
+  CHECK(pack_status(format, dims, 1, coords, 1) == WACO_BAD_ARGUMENT);
 }
 
 // ---- Partition ----

@@ -153,11 +153,12 @@ std::string packer_text(const SuperSchedule& point) {
     text += "#define WACO_WITHOUT_LANES\n";
   }
   if (direct == DirectPacking::kBlocks) {
-    parts.insert(parts.end(), {"pack_bitmap.hpp", "pack_blocks.hpp"});
+    parts.insert(parts.end(), {"pack_members.hpp", "pack_blocks.hpp"});
   } else {
     text += "#define WACO_WITHOUT_BLOCKS\n";
   }
-  parts.insert(parts.end(), {"pack_count.hpp", "pack_fill.hpp", "pack_order.hpp", "packer.hpp", "partition.hpp"});
+  parts.insert(parts.end(),
+               {"pack_count.hpp", "pack_fill.hpp", "pack_order.hpp", "packer.hpp", "partition.hpp"});
   for (const std::string_view part : parts) text += "\n" + without_own_includes(template_text(part));
   return text;
 }
@@ -180,9 +181,8 @@ std::string emit_standalone(const SuperSchedule& point, const OperandShape& shap
   std::string text = header_comment(point, provenance, kind);
   for (const std::string& section :
        {std::string(template_text("interface.hpp")), std::string("#ifndef WACO_DECLARATIONS_ONLY\n"),
-        std::string(template_text("abi.hpp")), packer_text(point),
-        implementation, std::string("#ifdef WACO_SELF_TEST\n"),
-        without_own_includes(template_text("self_test.hpp")),
+        std::string(template_text("abi.hpp")), packer_text(point), implementation,
+        std::string("#ifdef WACO_SELF_TEST\n"), without_own_includes(template_text("self_test.hpp")),
         std::string("#endif /* WACO_SELF_TEST */\n\n#endif /* WACO_DECLARATIONS_ONLY */\n")})
     text.append(section).append("\n");
   text.pop_back();

@@ -71,7 +71,7 @@ Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule&
   input.value_bytes = sizeof(double);
   waco_storage packed;
   const int status =
-      waco_pack_input(&abi_format, &input, schedule::value_bytes(type), threads, directly ? 1 : 0, &packed);
+      waco_pack(&abi_format, &input, schedule::value_bytes(type), threads, directly ? 1 : 0, &packed);
   if (status == WACO_OUT_OF_MEMORY) {
     throw EnvironmentError(
         fmt::format("{}: not enough memory to pack {} nonzeros as \"{}\"; choose a format with "

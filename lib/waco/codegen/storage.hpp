@@ -32,8 +32,8 @@ class Storage {
   waco_storage storage_{};
 };
 
-/// Packs `tensor` on `threads` threads. Throws EnvironmentError when memory runs out. With `directly` false the
-/// format's direct way is not taken, which gives the same arrays and is there to check that.
+/// Packs `tensor` on `threads` threads. Throws EnvironmentError when memory runs out. With `directly` false
+/// the format's direct way is not taken, which gives the same arrays and is there to check that.
 Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule& format, schedule::Op op,
              schedule::ValueType type, int threads, bool directly = true);
 
