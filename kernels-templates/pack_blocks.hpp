@@ -5,194 +5,28 @@
 #ifndef WACO_PACK_BLOCKS_HPP
 #define WACO_PACK_BLOCKS_HPP
 
-#include "pack_members.hpp"
-#include "pack_rows.hpp"
+#include "pack_block_chunk.hpp"
 #include "pack_sizes.hpp"
 
-/* What the levels below the blocks hold. */
-enum waco_block_tail {
-  WACO_NO_BLOCKS,     /* not a format of this kind */
-  WACO_DENSE_BLOCKS,  /* U levels: a value for every place */
-  WACO_BLOCK_ENTRIES, /* C, or C and S: the nonzeros of every block */
-  WACO_BLOCK_ROWS     /* i0:U k0:C: the nonzeros of every row of every block */
-};
-
-struct waco_block_shape {
-  enum waco_block_tail tail;
-  int64_t rows, columns;             /* of a block */
-  int64_t row_stride, column_stride; /* dense: distance of the values of neighbouring rows, columns */
-};
-
-/* Levels i1:U|C k1:C|S and then i0, k0 as far as they are split. */
-static inline struct waco_block_shape waco_block_shape(const struct waco_format* f) {
-  struct waco_block_shape none = {WACO_NO_BLOCKS, f->split[0], f->split[1], 1, 1}, shape = none;
-  if (f->order != 2 || f->num_levels < 3 || f->split[0] > 1 << 16 || f->split[1] > 1 << 16) return none;
-  if (f->level[0].mode != 0 || f->level[1].mode != 1 || f->level[0].inner || f->level[1].inner) return none;
-  if (f->level[0].kind > WACO_C || f->level[1].kind < WACO_C || f->level[1].kind > WACO_S) return none;
-  const int last = f->num_levels - 1, tail = f->level[2].kind;
-  if (tail == WACO_U && f->level[last].kind == WACO_U) {
-    shape.tail = WACO_DENSE_BLOCKS;
-    if (f->level[last].mode == 0) shape.column_stride = shape.rows;
-    if (f->level[last].mode == 1) shape.row_stride = shape.columns;
-    return shape;
-  }
-  if (f->level[2].mode > f->level[last].mode) return none;
-  if (tail == WACO_C && (last == 2 || f->level[3].kind == WACO_S)) shape.tail = WACO_BLOCK_ENTRIES;
-  if (tail == WACO_U && f->level[last].kind == WACO_C) shape.tail = WACO_BLOCK_ROWS;
-  return shape;
-}
-
-/* What the threads share. */
-struct waco_block_packer {
-  const struct waco_packer* p;
-  struct waco_block_shape shape;
-  int threads;
-  int64_t* blocks; /* [threads + 1] blocks before the rows of a thread */
-  int64_t* groups; /* [threads + 1] groups with nonzeros before them */
-  int32_t* end;    /* [groups] end of the blocks of a group, counted from the first of its thread */
-};
-
-/* Adds the column blocks of nonzeros begin .. end-1. An addition of a member is overwritten by the next one,
-   so that no branch depends on the pattern. */
-static inline int waco_add_blocks(const struct waco_packer* p, struct waco_members* m, int64_t begin,
-                                  int64_t end) {
-  const struct waco_divider d = p->divider[1];
-  const int64_t* columns = p->coords[1];
-  if (!waco_reserve_members(m, end - begin)) return 0;
-  int64_t count = 0;
-  for (int64_t n = begin; n < end; ++n) {
-    const int64_t block = waco_divide(&d, columns[n]);
-    m->added[count] = (int32_t)block;
-    count += !m->seen[block];
-    m->seen[block] = 1;
-  }
-  m->num_added = count;
-  return 1;
-}
-
-/* Distinct column blocks of one row. */
-static inline int64_t waco_count_runs(const struct waco_packer* p, int64_t begin, int64_t end) {
-  const struct waco_divider d = p->divider[1];
-  int64_t count = 0, before = -1;
-  for (int64_t n = begin; n < end; ++n) {
-    const int64_t block = waco_divide(&d, p->coords[1][n]);
-    count += block != before;
-    before = block;
-  }
-  return count;
-}
-
-static inline int waco_count_blocks(const struct waco_block_packer* q, struct waco_members* m, int t) {
+static inline int waco_count_blocks(const struct waco_block_packer* q, struct waco_block_scratch* c, int t) {
   const struct waco_packer* p = q->p;
-  const int64_t rows = q->shape.rows, last = waco_row_cut(p, rows, q->threads, t + 1);
+  const int64_t rows = q->shape.rows, first = waco_row_cut(p, rows, q->threads, t),
+                last = waco_row_cut(p, rows, q->threads, t + 1);
   int64_t count = 0, full = 0;
-  for (int64_t g = waco_row_cut(p, rows, q->threads, t); g < last; ++g) {
-    const int64_t begin = waco_row_begin(p, g * rows), end = waco_row_begin(p, (g + 1) * rows);
-    if (rows == 1) {
-      count += waco_count_runs(p, begin, end);
-    } else {
-      if (!waco_add_blocks(p, m, begin, end)) return 0;
-      count += m->num_added;
-      waco_clear_members(m);
-    }
-    full += begin < end;
-    q->end[g] = (int32_t)count;
+  memset(q->end + first, 0, (size_t)(last - first) * sizeof *q->end);
+  for (int64_t g = first, next; g < last; g = next) {
+    next = waco_chunk_end(p, rows, g, last);
+    const int64_t begin = waco_row_begin(p, g * rows), end = waco_row_begin(p, next * rows);
+    if (!waco_begin_chunk(p, c, begin, end)) return 0;
+    count = waco_meet_blocks<true>(q, c, begin, end, 1, count, nullptr);
+  }
+  for (int64_t g = first, before = 0; g < last; ++g) {
+    full += q->end[g] > 0;
+    before = q->end[g] = q->end[g] ? q->end[g] : (int32_t)before;
   }
   q->blocks[t + 1] = count;
   q->groups[t + 1] = full;
   return 1;
-}
-
-/* Numbers the blocks of a group from `block` on: their column blocks into level 1, and into `source` every
-   nonzero's block. */
-static inline int waco_number_blocks(const struct waco_block_packer* q, struct waco_members* m, int64_t begin,
-                                     int64_t end, int64_t block) {
-  const struct waco_packer* p = q->p;
-  const struct waco_divider d = p->divider[1];
-  const int64_t* columns = p->coords[1];
-  int32_t* source = (int32_t*)p->out->source;
-  if (q->shape.rows == 1) {
-    waco_with_crd(&p->out->level[1], [=](auto* crd) {
-      int64_t number = block - 1, before = -1;
-      for (int64_t n = begin; n < end; ++n) {
-        const int64_t x = waco_divide(&d, columns[n]);
-        number += x != before;
-        waco_put(crd + number, x);
-        source[n] = (int32_t)number;
-        before = x;
-      }
-    });
-    return 1;
-  }
-  if (!waco_add_blocks(p, m, begin, end)) return 0;
-  waco_with_crd(&p->out->level[1], [=](auto* crd) { waco_list_members(m, (int32_t)block, crd); });
-  for (int64_t n = begin; n < end; ++n) source[n] = waco_rank(m, waco_divide(&d, columns[n]));
-  waco_clear_members(m);
-  return 1;
-}
-
-/* From blocks to positions in dense blocks. */
-static inline void waco_place_dense(const struct waco_block_packer* q, int64_t group) {
-  const struct waco_packer* p = q->p;
-  const struct waco_divider d = p->divider[1];
-  const int64_t *columns = p->coords[1], stride = q->shape.column_stride;
-  const int32_t area = (int32_t)(q->shape.rows * q->shape.columns);
-  int32_t* source = (int32_t*)p->out->source;
-  for (int64_t i = 0; i < q->shape.rows; ++i) {
-    const int64_t row = group * q->shape.rows + i, end = waco_row_begin(p, row + 1);
-    const int64_t at = i * q->shape.row_stride;
-    for (int64_t n = waco_row_begin(p, row); n < end; ++n) {
-      const int64_t k = columns[n] - waco_divide(&d, columns[n]) * d.split;
-      source[n] = (int32_t)(source[n] * area + at + k * stride);
-    }
-  }
-}
-
-/* From blocks to positions in blocks of nonzeros: a stable counting sort by block (and row), whose counters
- * are the pos array and hold its final content in the end. */
-static inline void waco_place_entries(const struct waco_block_packer* q, int64_t group, int64_t block,
-                                      int64_t block_end) {
-  const struct waco_packer* p = q->p;
-  const int by_row = q->shape.tail == WACO_BLOCK_ROWS;
-  const int64_t rows = q->shape.rows, cells = by_row ? rows : 1, begin = waco_row_begin(p, group * rows);
-  int32_t *source = (int32_t*)p->out->source, *pos = (int32_t*)p->out->level[by_row ? 3 : 2].pos + 1;
-  memset(pos + block * cells, 0, (size_t)((block_end - block) * cells) * sizeof *pos);
-  for (int64_t i = 0; i < rows; ++i) {
-    const int64_t end = waco_row_begin(p, group * rows + i + 1);
-    for (int64_t n = waco_row_begin(p, group * rows + i); n < end; ++n) {
-      source[n] = (int32_t)(source[n] * cells + i * by_row);
-      ++pos[source[n]];
-    }
-  }
-  int32_t sum = (int32_t)begin;
-  for (int64_t c = block * cells; c < block_end * cells; ++c) {
-    const int32_t count = pos[c];
-    pos[c] = sum;
-    sum += count;
-  }
-  for (int64_t n = begin; n < sum; ++n) source[n] = pos[source[n]]++;
-}
-
-/* Coordinates inside the blocks, at the positions of the group's nonzeros. */
-static inline void waco_fill_inner(const struct waco_block_packer* q, int64_t group) {
-  const struct waco_packer* p = q->p;
-  const int32_t* source = (const int32_t*)p->out->source;
-  for (int l = 2; l < p->levels; ++l) {
-    if (p->format->level[l].kind == WACO_U) continue;
-    waco_with_crd(&p->out->level[l], [=](auto* crd) {
-      const struct waco_divider d = p->divider[1];
-      const int64_t *columns = p->coords[1], first = group * q->shape.rows;
-      for (int64_t i = 0; i < q->shape.rows; ++i) {
-        const int64_t end = waco_row_begin(p, first + i + 1);
-        if (p->format->level[l].mode == 0) {
-          for (int64_t n = waco_row_begin(p, first + i); n < end; ++n) waco_put(crd + source[n], i);
-        } else {
-          for (int64_t n = waco_row_begin(p, first + i); n < end; ++n)
-            waco_put(crd + source[n], columns[n] - waco_divide(&d, columns[n]) * d.split);
-        }
-      }
-    });
-  }
 }
 
 /* Level 0 of a group whose blocks are block .. block_end-1; `full` groups with nonzeros come before it. */
@@ -209,39 +43,118 @@ static inline void waco_fill_group(const struct waco_packer* p, int64_t group, i
   }
 }
 
-static inline int waco_fill_blocks(const struct waco_block_packer* q, struct waco_members* m, int t) {
+/* Numbers the blocks of groups first .. last-1, and writes level 1 and above; `full` groups with nonzeros
+   come before, all blocks of the thread from `base` on. Returns `full` after them. */
+static inline int64_t waco_number_blocks(const struct waco_block_packer* q, struct waco_block_scratch* c,
+                                         int64_t first, int64_t last, int64_t base, int64_t block,
+                                         int64_t full) {
+  const int64_t begin = block;
+  for (int64_t g = first; g < last; ++g) {
+    const int64_t end = base + q->end[g];
+    waco_fill_group(q->p, g, block, end, full);
+    if (q->shape.rows > 1)
+      waco_rank_members(&c->members, c->met + (block - begin), end - block, (int32_t)block,
+                        c->number + (block - begin));
+    full += block < end;
+    block = end;
+  }
+  for (int64_t n = 0; q->shape.rows == 1 && n < block - begin; ++n) c->number[n] = (int32_t)(begin + n);
+  waco_with_crd(&q->p->out->level[1], [=](auto* crd) {
+    for (int64_t n = 0; n < block - begin; ++n) waco_put(crd + c->number[n], c->met[n]);
+  });
+  return full;
+}
+
+/* From places in c->met to positions in dense blocks. */
+static inline void waco_place_dense(const struct waco_block_packer* q, const struct waco_block_scratch* c,
+                                    int64_t begin, int64_t end) {
+  const struct waco_divider of_row = q->p->divider[0], of_column = q->p->divider[1];
+  const int64_t *columns = q->p->coords[1], *rows = c->rows;
+  const int64_t area = q->shape.rows * q->shape.columns;
+  int32_t* source = (int32_t*)q->p->out->source;
+  for (int64_t n = begin; n < end; ++n) {
+    const int64_t i = rows[n] - waco_divide(&of_row, rows[n]) * of_row.split;
+    const int64_t k = columns[n] - waco_divide(&of_column, columns[n]) * of_column.split;
+    const int64_t at = i * q->shape.row_stride + k * q->shape.column_stride;
+    source[n] = (int32_t)(c->number[source[n]] * area + at);
+  }
+}
+
+/* From places in c->met to positions in blocks of nonzeros: a stable counting sort by block (and row), whose
+   counters are the pos array and hold its final content in the end. */
+static inline void waco_place_entries(const struct waco_block_packer* q, const struct waco_block_scratch* c,
+                                      int64_t begin, int64_t end, int64_t block, int64_t block_end) {
+  const struct waco_divider of_row = q->p->divider[0];
+  const int by_row = q->shape.tail == WACO_BLOCK_ROWS;
+  const int64_t cells = by_row ? q->shape.rows : 1;
+  int32_t *source = (int32_t*)q->p->out->source, *pos = (int32_t*)q->p->out->level[by_row ? 3 : 2].pos + 1;
+  memset(pos + block * cells, 0, (size_t)((block_end - block) * cells) * sizeof *pos);
+  for (int64_t n = begin; n < end; ++n) {
+    const int64_t i = by_row ? c->rows[n] - waco_divide(&of_row, c->rows[n]) * of_row.split : 0;
+    source[n] = (int32_t)(c->number[source[n]] * cells + i);
+    ++pos[source[n]];
+  }
+  int32_t sum = (int32_t)begin;
+  for (int64_t cell = block * cells; cell < block_end * cells; ++cell) {
+    const int32_t count = pos[cell];
+    pos[cell] = sum;
+    sum += count;
+  }
+  for (int64_t n = begin; n < end; ++n) source[n] = pos[source[n]]++;
+}
+
+/* Coordinates inside the blocks, at the positions of the nonzeros. */
+static inline void waco_fill_inner(const struct waco_block_packer* q, const struct waco_block_scratch* c,
+                                   int64_t begin, int64_t end) {
+  const struct waco_packer* p = q->p;
+  const int32_t* source = (const int32_t*)p->out->source;
+  for (int l = 2; l < p->levels; ++l) {
+    if (p->format->level[l].kind == WACO_U) continue;
+    const int mode = p->format->level[l].mode;
+    const int64_t* x = mode == 0 ? c->rows : p->coords[1];
+    const struct waco_divider d = p->divider[mode];
+    waco_with_crd(&p->out->level[l], [=](auto* crd) {
+      for (int64_t n = begin; n < end; ++n) waco_put(crd + source[n], x[n] - waco_divide(&d, x[n]) * d.split);
+    });
+  }
+}
+
+static inline int waco_fill_blocks(const struct waco_block_packer* q, struct waco_block_scratch* c, int t) {
   const struct waco_packer* p = q->p;
   const int64_t rows = q->shape.rows, last = waco_row_cut(p, rows, q->threads, t + 1);
   const int64_t area_bytes = rows * q->shape.columns * p->out->value_bytes;
+  const uint32_t mark = (uint32_t)q->num_groups + 1; /* above those of counting */
   int64_t block = q->blocks[t], full = q->groups[t];
-  for (int64_t g = waco_row_cut(p, rows, q->threads, t); g < last; ++g) {
-    const int64_t begin = waco_row_begin(p, g * rows), end = waco_row_begin(p, (g + 1) * rows);
-    const int64_t block_end = q->blocks[t] + q->end[g];
-    waco_fill_group(p, g, block, block_end, full);
-    if (begin == end) continue;
-    if (!waco_number_blocks(q, m, begin, end, block)) return 0;
+  for (int64_t g = waco_row_cut(p, rows, q->threads, t), next; g < last; g = next) {
+    next = waco_chunk_end(p, rows, g, last);
+    const int64_t begin = waco_row_begin(p, g * rows), end = waco_row_begin(p, next * rows);
+    const int64_t block_end = q->blocks[t] + q->end[next - 1];
+    if (!waco_begin_chunk(p, c, begin, end)) return 0;
+    waco_meet_blocks<false>(q, c, begin, end, mark, 0, (int32_t*)p->out->source);
+    full = waco_number_blocks(q, c, g, next, q->blocks[t], block, full);
     if (q->shape.tail == WACO_DENSE_BLOCKS) {
       memset((char*)p->out->values + block * area_bytes, 0, (size_t)((block_end - block) * area_bytes));
-      waco_place_dense(q, g);
+      waco_place_dense(q, c, begin, end);
     } else {
-      waco_place_entries(q, g, block, block_end);
-      waco_fill_inner(q, g);
+      waco_place_entries(q, c, begin, end, block, block_end);
+      waco_fill_inner(q, c, begin, end);
     }
     waco_place_values(p, begin, end);
     block = block_end;
-    ++full;
   }
   return 1;
 }
 
-/* Counts and sizes everything; `members` is the threads' scratch. */
+/* Counts and sizes everything. */
 static inline int waco_size_blocks(struct waco_packer* p, const struct waco_block_packer* q,
-                                   struct waco_members* members) {
+                                   struct waco_block_scratch* scratch) {
   int64_t entries[WACO_MAX_LEVELS] = {0, 0, p->nnz, p->nnz};
   int ok = 1;
   q->blocks[0] = q->groups[0] = 0;
   waco_parallel(q->threads, [=, &ok](int t) {
-    if (!waco_count_blocks(q, &members[t], t)) __atomic_store_n(&ok, 0, __ATOMIC_RELAXED);
+    if (!waco_make_block_scratch(&scratch[t], p->out->level[1].extent) ||
+        !waco_count_blocks(q, &scratch[t], t))
+      __atomic_store_n(&ok, 0, __ATOMIC_RELAXED);
   });
   if (!ok) return WACO_OUT_OF_MEMORY;
   for (int t = 0; t < q->threads; ++t) {
@@ -257,27 +170,28 @@ static inline int waco_size_blocks(struct waco_packer* p, const struct waco_bloc
 
 /* Needs p->row_ptr and fewer than 2^31 nonzeros. */
 static inline int waco_pack_blocks(struct waco_packer* p, int threads) {
-  const int64_t groups = p->out->level[0].extent, column_blocks = p->out->level[1].extent;
-  if (column_blocks > 16 * p->nnz + (1 << 16)) return kWacoNotDirect;
-  struct waco_block_packer q = {p, waco_block_shape(p->format), threads, nullptr, nullptr, nullptr};
-  struct waco_members* members = (struct waco_members*)calloc((size_t)threads, sizeof *members);
+  const int64_t groups = p->out->level[0].extent;
+  if (p->out->level[1].extent > 16 * p->nnz + (1 << 16) || groups >= INT32_MAX) return kWacoNotDirect;
+  /* Every thread marks column blocks of its own: no more memory for that than for the nonzeros. */
+  const int64_t most = 1 + 4 * p->nnz / (p->out->level[1].extent + 1);
+  if (threads > most) threads = (int)most;
+  struct waco_block_packer q = {p, waco_block_shape(p->format), threads, groups, nullptr, nullptr, nullptr};
+  struct waco_block_scratch* scratch = (struct waco_block_scratch*)calloc((size_t)threads, sizeof *scratch);
   q.blocks = (int64_t*)waco_allocate(threads + 1, sizeof *q.blocks);
   q.groups = (int64_t*)waco_allocate(threads + 1, sizeof *q.groups);
   q.end = (int32_t*)waco_allocate(groups, sizeof *q.end);
-  int ok = members && q.blocks && q.groups && q.end;
-  for (int t = 0; ok && q.shape.rows > 1 && t < threads; ++t)
-    ok = waco_make_members(&members[t], column_blocks);
-  int status = ok ? waco_size_blocks(p, &q, members) : WACO_OUT_OF_MEMORY;
+  int ok = scratch && q.blocks && q.groups && q.end;
+  int status = ok ? waco_size_blocks(p, &q, scratch) : WACO_OUT_OF_MEMORY;
   if (status == WACO_OK) {
     waco_begin_pos(p);
     if (!p->values) waco_zero(p->out->values, p->out->num_stored * p->out->value_bytes, threads);
     waco_parallel(threads, [&](int t) {
-      if (!waco_fill_blocks(&q, &members[t], t)) __atomic_store_n(&ok, 0, __ATOMIC_RELAXED);
+      if (!waco_fill_blocks(&q, &scratch[t], t)) __atomic_store_n(&ok, 0, __ATOMIC_RELAXED);
     });
     if (!ok) status = WACO_OUT_OF_MEMORY;
   }
-  for (int t = 0; members && t < threads; ++t) waco_free_members(&members[t]);
-  free(members);
+  for (int t = 0; scratch && t < threads; ++t) waco_free_block_scratch(&scratch[t]);
+  free(scratch);
   free(q.blocks);
   free(q.groups);
   free(q.end);

@@ -19,7 +19,7 @@ static const int64_t kWacoMaxBytes = (int64_t)1 << 40;
 /* Arrays from this size on are laid on huge pages: writing to fresh memory is then several times faster. */
 static const int64_t kWacoHugePage = (int64_t)1 << 21;
 /* Nonzeros that are worth a thread of their own. */
-static const int64_t kWacoThreadGrain = 8192;
+static const int64_t kWacoThreadGrain = 2048;
 
 /* 64-byte aligned, followed by zeroed padding; null when `count * size` is too large or memory runs out. */
 static inline void* waco_allocate(int64_t count, int64_t size) {

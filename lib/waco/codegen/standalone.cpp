@@ -153,7 +153,7 @@ std::string packer_text(const SuperSchedule& point) {
     text += "#define WACO_WITHOUT_LANES\n";
   }
   if (direct == DirectPacking::kBlocks) {
-    parts.insert(parts.end(), {"pack_members.hpp", "pack_blocks.hpp"});
+    parts.insert(parts.end(), {"pack_members.hpp", "pack_block_chunk.hpp", "pack_blocks.hpp"});
   } else {
     text += "#define WACO_WITHOUT_BLOCKS\n";
   }
