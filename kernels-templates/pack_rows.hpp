@@ -155,4 +155,16 @@ static inline void waco_expand_rows(const struct waco_packer* p, int64_t begin, 
     for (; n < end && n < p->row_ptr[r + 1]; ++n) rows[n] = (T)r;
 }
 
+/* Rows of all nonzeros, for input that gives row pointers only. */
+static inline int waco_make_rows(struct waco_packer* p) {
+  if (p->coords[0] || !p->row_ptr) return 1;
+  int64_t* rows = (int64_t*)waco_allocate(p->nnz, sizeof *rows);
+  if (!rows) return 0;
+  waco_parallel(p->threads, [=](int t) {
+    waco_expand_rows(p, waco_share(p->nnz, p->threads, t), waco_share(p->nnz, p->threads, t + 1), rows);
+  });
+  p->coords[0] = p->owned = rows;
+  return 1;
+}
+
 #endif

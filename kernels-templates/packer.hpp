@@ -2,17 +2,20 @@
 // emitted kernel carries it, so its parts need only a few C headers, and OpenMP where it is on.
 //
 // Sorted input is packed directly where its format has a direct way: narrowed in place (pack_concordant),
-// into lanes (pack_lanes), or into blocks (pack_blocks), by row pointers. Everything else takes three stages.
-// Order: a permutation that sorts the nonzeros by level coordinates; none when the input order already does,
-// and sorted only inside the segments and by the levels that the input order leaves open. Count: entries of
-// every compressed level, slots of every lane. Fill: coordinates, positions, `source` and values. Both ways
-// give the same arrays, for any number of threads.
+// into lanes (pack_lanes), into blocks (pack_blocks), or into columns and tiles (pack_columns). Everything
+// else takes three stages. Order: a permutation that sorts the nonzeros by level coordinates; none when the
+// input order already does, and sorted only inside the segments and by the levels that the input order leaves
+// open. Count: entries of every compressed level, slots of every lane. Fill: coordinates, positions, `source`
+// and values. Both ways give the same arrays, for any number of threads.
 #ifndef WACO_PACKER_HPP
 #define WACO_PACKER_HPP
 
 #include "pack_check.hpp"
 #ifndef WACO_WITHOUT_BLOCKS
 #include "pack_blocks.hpp"
+#endif
+#ifndef WACO_WITHOUT_COLUMNS
+#include "pack_columns.hpp"
 #endif
 #ifndef WACO_WITHOUT_CONCORDANT
 #include "pack_concordant.hpp"
@@ -65,6 +68,9 @@ static inline int waco_pack_any(struct waco_packer* p) {
 /* The direct way of the format, if it has one and the input is sorted; otherwise kWacoNotDirect. */
 static inline int waco_pack_directly(struct waco_packer* p) {
   int (*pack)(struct waco_packer*, int) = nullptr;
+#ifndef WACO_WITHOUT_COLUMNS
+  if (waco_is_in_columns(p->format)) pack = waco_pack_columns;
+#endif
 #ifndef WACO_WITHOUT_CONCORDANT
   if (waco_is_concordant(p->format)) pack = waco_pack_concordant;
 #endif
@@ -91,18 +97,6 @@ static inline void waco_free_scratch(struct waco_packer* p) {
   p->order = nullptr;
   p->lane_length = p->slice_begin = p->owned = nullptr;
   p->stored_of = nullptr;
-}
-
-/* Rows of all nonzeros, for input that gives row pointers only. */
-static inline int waco_make_rows(struct waco_packer* p) {
-  if (p->coords[0] || !p->row_ptr) return 1;
-  int64_t* rows = (int64_t*)waco_allocate(p->nnz, sizeof *rows);
-  if (!rows) return 0;
-  waco_parallel(p->threads, [=](int t) {
-    waco_expand_rows(p, waco_share(p->nnz, p->threads, t), waco_share(p->nnz, p->threads, t + 1), rows);
-  });
-  p->coords[0] = p->owned = rows;
-  return 1;
 }
 
 static inline int waco_pack_prepared(struct waco_packer* p, int directly) {

@@ -535,8 +535,14 @@ FormatSchedule direct_format(Random& random, int order) {
                                                    "i1:U k1:C i0:U k0:C",
                                                    "i1:C k1:S i0:U k0:C",
                                                    "i1:C k1:S i0:C k0:S",
-                                                   "i1:U k1:C i0:C k0:S"};
-  static const std::vector<std::string> kTensor = {"i1:U i0:U k:L l:S", "i1:U i0:U k:E l:S"};
+                                                   "i1:U k1:C i0:C k0:S",
+                                                   "k:U i:C",
+                                                   "k1:U i:U k0:C",
+                                                   "i1:U k1:U i0:U k0:C",
+                                                   "k1:U i:C k0:S",
+                                                   "k1:U i1:U i0:C k0:S"};
+  static const std::vector<std::string> kTensor = {"i1:U i0:U k:L l:S", "i1:U i0:U k:E l:S", "k:U i:C l:S",
+                                                   "l:U k1:U i:C k0:S", "i:U l:U k:C"};
   static constexpr int kSplits[] = {2, 3, 4, 7, 8, 16, 64};
   const std::string& levels =
       order == 2 ? kMatrix[random.below(kMatrix.size())] : kTensor[random.below(kTensor.size())];

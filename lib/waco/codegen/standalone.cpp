@@ -141,21 +141,21 @@ std::string packer_text(const SuperSchedule& point) {
   std::vector<std::string_view> parts{"pack_memory.hpp", "pack_storage.hpp", "pack_state.hpp",
                                       "pack_check.hpp",  "pack_sizes.hpp",   "pack_sort.hpp",
                                       "pack_slices.hpp", "pack_rows.hpp"};
+  const struct {
+    DirectPacking direct;
+    std::string_view name;
+    std::vector<std::string_view> parts;
+  } ways[] = {
+      {DirectPacking::kConcordant, "CONCORDANT", {"pack_concordant.hpp"}},
+      {DirectPacking::kLanes, "LANES", {"pack_lanes.hpp"}},
+      {DirectPacking::kColumns, "COLUMNS", {"pack_columns.hpp"}},
+      {DirectPacking::kBlocks, "BLOCKS", {"pack_members.hpp", "pack_block_chunk.hpp", "pack_blocks.hpp"}}};
   std::string text;
-  if (direct == DirectPacking::kConcordant) {
-    parts.push_back("pack_concordant.hpp");
-  } else {
-    text += "#define WACO_WITHOUT_CONCORDANT\n";
-  }
-  if (direct == DirectPacking::kLanes) {
-    parts.push_back("pack_lanes.hpp");
-  } else {
-    text += "#define WACO_WITHOUT_LANES\n";
-  }
-  if (direct == DirectPacking::kBlocks) {
-    parts.insert(parts.end(), {"pack_members.hpp", "pack_block_chunk.hpp", "pack_blocks.hpp"});
-  } else {
-    text += "#define WACO_WITHOUT_BLOCKS\n";
+  for (const auto& way : ways) {
+    if (way.direct == direct)
+      parts.insert(parts.end(), way.parts.begin(), way.parts.end());
+    else
+      text += fmt::format("#define WACO_WITHOUT_{}\n", way.name);
   }
   parts.insert(parts.end(),
                {"pack_count.hpp", "pack_fill.hpp", "pack_order.hpp", "packer.hpp", "partition.hpp"});

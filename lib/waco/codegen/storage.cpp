@@ -85,7 +85,8 @@ Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule&
 DirectPacking direct_packing(const waco_format& format) {
   if (waco_is_concordant(&format)) return DirectPacking::kConcordant;
   if (waco_is_in_lanes(&format)) return DirectPacking::kLanes;
-  return waco_block_shape(&format).tail != WACO_NO_BLOCKS ? DirectPacking::kBlocks : DirectPacking::kNone;
+  if (waco_block_shape(&format).tail != WACO_NO_BLOCKS) return DirectPacking::kBlocks;
+  return waco_is_in_columns(&format) ? DirectPacking::kColumns : DirectPacking::kNone;
 }
 
 std::vector<int64_t> partition(const Storage& storage, int threads, bool may_cut_rows) {
