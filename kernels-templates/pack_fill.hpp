@@ -126,10 +126,10 @@ static inline void waco_fill_values(const struct waco_packer* p, const struct wa
     for (int j = 0; j < b->size; ++j) ((int64_t*)source)[b->index[j]] = b->position[j];
   }
   if (!p->values) return;
-  if (p->input_bytes == 4)
-    waco_scatter_block(b, (const uint32_t*)p->values, (uint32_t*)to);
-  else if (p->out->value_bytes == 8)
+  if (waco_value_bytes(p->out->value_bytes) == 8)
     waco_scatter_block(b, (const uint64_t*)p->values, (uint64_t*)to);
+  else if (waco_value_bytes(p->input_bytes) == 4)
+    waco_scatter_block(b, (const uint32_t*)p->values, (uint32_t*)to);
   else
     waco_scatter_block(b, (const double*)p->values, (float*)to);
 }

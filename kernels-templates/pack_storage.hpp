@@ -55,12 +55,22 @@ static inline void waco_store_crd(const struct waco_level* level, int64_t i, int
       break;
   }
 }
+/* Bytes of a value, which an emitted kernel knows when it is compiled. */
+static inline int waco_value_bytes(int bytes) {
+#ifdef WACO_VALUE_BYTES
+  (void)bytes;
+  return WACO_VALUE_BYTES;
+#else
+  return bytes;
+#endif
+}
+
 template <class T>
 static inline void waco_put(T* to, int64_t value) {
   *to = (T)value;
 }
 
-/* Calls body with a pointer to the level's coordinates in their own type. */
+/* Calls body with a pointer to the level's coordinates in their own type, of at most 32 bits. */
 template <class Body>
 static inline void waco_with_crd(const struct waco_level* level, const Body& body) {
   switch (level->crd_bytes) {
@@ -70,11 +80,8 @@ static inline void waco_with_crd(const struct waco_level* level, const Body& bod
     case 2:
       body((uint16_t*)level->crd);
       break;
-    case 4:
-      body((uint32_t*)level->crd);
-      break;
     default:
-      body((int64_t*)level->crd);
+      body((uint32_t*)level->crd);
       break;
   }
 }
@@ -167,7 +174,7 @@ static inline void waco_update_values(struct waco_storage* s, const void* values
   waco_parallel(threads, [=](int t) {
     const int64_t begin = waco_share(s->num_nonzeros, threads, t),
                   end = waco_share(s->num_nonzeros, threads, t + 1);
-    if (s->value_bytes == 4)
+    if (waco_value_bytes(s->value_bytes) == 4)
       waco_scatter(s, (const uint32_t*)values, (uint32_t*)s->values, begin, end);
     else
       waco_scatter(s, (const uint64_t*)values, (uint64_t*)s->values, begin, end);
@@ -181,7 +188,7 @@ static inline void waco_unpack_values(const struct waco_storage* s, const void* 
   waco_parallel(threads, [=](int t) {
     const int64_t begin = waco_share(s->num_nonzeros, threads, t),
                   end = waco_share(s->num_nonzeros, threads, t + 1);
-    if (s->value_bytes == 4)
+    if (waco_value_bytes(s->value_bytes) == 4)
       waco_gather(s, (const uint32_t*)stored, (uint32_t*)out, begin, end);
     else
       waco_gather(s, (const uint64_t*)stored, (uint64_t*)out, begin, end);

@@ -81,6 +81,9 @@ static inline int waco_pack_directly(struct waco_packer* p) {
   if (waco_block_shape(p->format).tail != WACO_NO_BLOCKS) pack = waco_pack_blocks;
 #endif
   if (!pack || p->nnz >= INT32_MAX) return kWacoNotDirect;
+  for (int l = 0; l < p->levels; ++l)
+    if (p->format->level[l].kind != WACO_U && waco_crd_bytes(p->out->level[l].extent) > 4)
+      return kWacoNotDirect;
   const int found = waco_find_rows(p, p->threads);
   if (found <= 0) return found < 0 ? WACO_OUT_OF_MEMORY : kWacoNotDirect;
   return pack(p, p->threads);

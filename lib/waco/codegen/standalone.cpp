@@ -150,7 +150,7 @@ std::string packer_text(const SuperSchedule& point) {
       {DirectPacking::kLanes, "LANES", {"pack_lanes.hpp"}},
       {DirectPacking::kColumns, "COLUMNS", {"pack_columns.hpp"}},
       {DirectPacking::kBlocks, "BLOCKS", {"pack_members.hpp", "pack_block_chunk.hpp", "pack_blocks.hpp"}}};
-  std::string text;
+  std::string text = fmt::format("#define WACO_VALUE_BYTES {}\n", schedule::value_bytes(point.problem.type));
   for (const auto& way : ways) {
     if (way.direct == direct)
       parts.insert(parts.end(), way.parts.begin(), way.parts.end());
