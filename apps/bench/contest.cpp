@@ -15,8 +15,6 @@ namespace {
 using schedule::SuperSchedule;
 
 constexpr double kBusyShare = 0.2;
-/// Kernel threads interrupt nearly every longer sample for a moment, on idle machines too.
-constexpr double kShortSample_ns = 10e6;
 
 measure::TimingOptions timing_of(tune::Effort effort) {
   measure::TimingOptions timing;
@@ -42,7 +40,7 @@ void complete(Record& record, const Work& work) {
   double rejected = 0;
   for (Entry& entry : record.entries) {
     entry.bound = bound_of(work, entry.stored_bytes, record.ceilings, record.threads, f64);
-    if (entry.time_ns.median < kShortSample_ns) rejected = std::max(rejected, entry.rejected_share);
+    rejected = std::max(rejected, entry.rejected_share);
     if (!entry.censored || !entry.ok()) continue;
     const double speedup = speedup_over(&entry, &baseline);
     entry.speedup = {speedup, speedup, speedup};

@@ -14,6 +14,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kMinRounds = 3;
 constexpr int kMaxBatch = 10000;
+/// Kernel threads interrupt nearly every longer sample for a moment, on idle machines too.
+constexpr double kLongSample_ns = 10e6;
 /// Untimed calls before a sample. Last-level caches keep only what comes back more than once: after the
 /// others' turns the first three calls of a kernel over some 20 MB were measured up to 2.4 times slower than
 /// all later ones.
@@ -65,7 +67,7 @@ class Series {
     const Clock::time_point start = Clock::now();
     for (int n = 0; n < calls; ++n) call_();
     const double ns = ns_since(start) / calls;
-    return {ns, involuntary_switches() == before};
+    return {ns, involuntary_switches() == before || ns * calls > kLongSample_ns};
   }
 
   const std::function<void()>& call_;

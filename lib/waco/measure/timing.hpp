@@ -28,8 +28,9 @@ struct ContestantTimes {
 };
 
 /// Calls the contestants in turn, forwards in even rounds and backwards in odd ones. A sample during which
-/// any thread of the process was switched out involuntarily is rejected, unless fewer than three would be
-/// left. Contestant 0 is what the others are compared with. Every contestant must have been called before.
+/// any thread of the process was switched out involuntarily is rejected, unless it is long (10 ms) or fewer
+/// than three would be left. Contestant 0 is what the others are compared with. Every contestant must have
+/// been called before.
 std::vector<ContestantTimes> time_contestants(const std::vector<std::function<void()>>& contestants,
                                               const TimingOptions& options);
 
