@@ -9,6 +9,7 @@
 
 #include "apps/bench/contest.hpp"
 #include "apps/bench/html_report.hpp"
+#include "apps/bench/markdown_report.hpp"
 #include "apps/bench/pinning.hpp"
 #include "apps/bench/record_file.hpp"
 #include "apps/bench/summary.hpp"
@@ -50,6 +51,7 @@ struct Options {
   std::string html_file;
   std::string record_file;
   bool report = false;
+  bool markdown = false;
   std::vector<std::string> report_files;
   std::string command;
 };
@@ -73,6 +75,7 @@ bool parse(int argc, char** argv, Options& options) {
   auto* report = app.add_subcommand("report", "Summarise records written with -o");
   report->add_option("FILE", options.report_files, "Files of records")->required();
   report->add_option("--html", options.html_file, html->get_description());
+  report->add_flag("--markdown", options.markdown, "Print Markdown tables with every matrix");
   add_common_options(app, kProgram, options.common);
   options.command = command_text(argc, argv);
   if (!parse_command_line(app, argc, argv, options.common)) return false;
@@ -192,7 +195,10 @@ class Run {
 
 ExitCode report(const Options& options) {
   const std::vector<Record> records = read_records(options.report_files);
-  for (const auto& group : by_problem(records)) print(to_table(summarize(group)));
+  if (options.markdown)
+    print(markdown_report(records));
+  else
+    for (const auto& group : by_problem(records)) print(to_table(summarize(group)));
   if (records.empty()) spdlog::warn("no record");
   if (!options.html_file.empty()) write_file_atomically(options.html_file, html_report(records));
   return ExitCode::kDone;

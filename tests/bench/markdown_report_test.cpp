@@ -1,0 +1,29 @@
+// Markdown tables say the numbers of the records.
+#include "apps/bench/markdown_report.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "records.hpp"
+
+using namespace waco;
+using namespace waco::bench;
+using namespace waco::bench::testing;
+
+TEST_CASE("markdown_report: every matrix is a row by nonzeros, with one column a problem", "[bench]") {
+  Record large = record("large", 250, 500, 2000);
+  large.matrix.num_nonzeros = 900;
+  Record spmv = record("small", 400, 500, 2000);
+  spmv.problem = {schedule::Op::kSpmv, schedule::ValueType::kF32, 1};
+  const std::string text = markdown_report({large, record("small", 500, 250, 2000), spmv});
+  CHECK_THAT(text, Catch::Contains("| matrix | nonzeros | spmm f32 J=32 | spmv f32 |"));
+  const std::string rows =
+      "| small | 50 | 2.00 (0.50) | 2.50 (1.25) |\n"
+      "| large | 900 | 4.00 (2.00) |  |\n";
+  CHECK_THAT(text, Catch::Contains(rows));
+}
+
+TEST_CASE("markdown_report: the summary has geometric means and names the clear losses", "[bench]") {
+  const std::string text = markdown_report({record("won", 250, 500, 2000), record("lost", 500, 250, 2000)});
+  CHECK_THAT(text, Catch::Contains("| spmm f32 J=32 | 2 | 2.83 | 2.00 | 2.26 | 2.83 | 1.00 | 1 |"));
+  CHECK_THAT(text, Catch::Contains("| spmm f32 J=32 | lost | fast | 0.50 |"));
+}
