@@ -1,0 +1,46 @@
+// The matrices and tensors a dataset is collected on: files, synthetic ones, and reshaped copies of both.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "waco/matrix/sparse_tensor.hpp"
+
+namespace waco::matrix {
+
+/// One tensor, described so that it can be made again.
+struct CorpusItem {
+  std::string name;      ///< unique in a corpus; without blanks and slashes
+  std::string original;  ///< name of the item it was reshaped from, else its own: what splits go by
+  /// A path, or "synthetic: " and a family with parameters (synthetic.hpp); behind either any number of
+  /// " | step" (reshape.hpp).
+  std::string source;
+};
+
+/// The item of a file. Nothing is read.
+CorpusItem file_item(const std::string& path);
+
+/// The item of a recipe such as "stencil2d n=100" or "fem nx=20 dof=3 | shuffle block=3". Throws UsageError
+/// for one that make() would not understand.
+CorpusItem synthetic_item(const std::string& recipe);
+
+/// `count` items of `order` 2 or 3 that span families and sizes: 1e4 to 4e6 nonzeros, most of them 1e5 to
+/// 1e6. The same seed gives the same items, and the first n of a longer corpus are those of a corpus of n.
+std::vector<CorpusItem> synthetic_corpus(int count, int order, uint64_t seed);
+
+/// Largest copies that augmented() makes, those of the paper (section 4.3).
+constexpr int64_t kMostAugmentedRows = 131072;
+constexpr int64_t kMostAugmentedNonzeros = 10'000'000;
+
+/// `copies` items that reshape `original`, which has `dims` and `num_nonzeros`, to other sizes and shapes.
+/// Deterministic like synthetic_corpus(); names and sources extend those of `original`.
+std::vector<CorpusItem> augmented(const CorpusItem& original, const std::vector<int64_t>& dims,
+                                  int64_t num_nonzeros, int copies, uint64_t seed);
+
+/// Reads or generates the tensor of an item; its name is the item's. The same item gives the same tensor on
+/// every machine and with any number of threads. Throws InputError and EnvironmentError as read_tensor()
+/// does, and UsageError for a recipe that can't be understood.
+SparseTensor make(const CorpusItem& item);
+
+}  // namespace waco::matrix
