@@ -41,7 +41,7 @@ int64_t longest_row(const SparseTensor& tensor) {
 TEST_CASE("synthetic: every family makes a valid tensor, the same for the same seed", "[matrix]") {
   for (const SyntheticFamily& family : synthetic_families()) {
     CAPTURE(family.name);
-    SyntheticSpec spec = parse_synthetic(family.name);
+    const Recipe spec = parse_synthetic(family.name);
     const SparseTensor tensor = generate(spec);
     CHECK(is_valid(tensor));
     CHECK(tensor.num_nonzeros() > 1000);
@@ -52,7 +52,9 @@ TEST_CASE("synthetic: every family makes a valid tensor, the same for the same s
 }
 
 TEST_CASE("synthetic: another seed gives another random pattern", "[matrix]") {
-  for (const char* family : {"rmat", "uniform", "road", "lp", "dense-rows", "tensor", "tensor-power"}) {
+  for (const char* family :
+       {"rmat", "uniform", "road", "lp", "dense-rows", "chung-lu", "web", "circuit", "pruned", "scattered",
+        "diagonals", "kronecker", "tensor", "tensor-power", "tensor-band"}) {
     CAPTURE(family);
     CHECK(pattern_hash(generate(std::string(family) + " seed=1")) !=
           pattern_hash(generate(std::string(family) + " seed=2")));
@@ -82,9 +84,11 @@ TEST_CASE("synthetic: the structure is the family's", "[matrix]") {
   CHECK(lp.dims == std::vector<int64_t>{100, 400});
 }
 
-TEST_CASE("synthetic: meshes and roads are symmetric", "[matrix]") {
+TEST_CASE("synthetic: meshes, graphs, circuits and Hamiltonians are symmetric", "[matrix]") {
   for (const char* text :
-       {"stencil2d n=9", "stencil3d n=4", "fem nx=4 ny=3 nz=2 dof=2", "road n=30", "arrow n=40"}) {
+       {"stencil2d n=9", "stencil3d n=4", "fem nx=4 ny=3 nz=2 dof=2", "road n=30", "arrow n=40",
+        "scattered nx=9 ny=8 dof=2", "scattered nx=5 ny=5 nz=4 reach=1.25", "chung-lu n=300 local=0.5",
+        "circuit n=400", "kkt variables=200 constraints=150", "spins sites=7 field=1"}) {
     CAPTURE(text);
     CHECK(is_symmetric(generate(text)));
   }

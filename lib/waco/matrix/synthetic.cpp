@@ -1,9 +1,5 @@
-// The families' registry, and their text form.
+// The registry of families.
 #include "waco/matrix/synthetic.hpp"
-
-#include <algorithm>
-#include <charconv>
-#include <cmath>
 
 #include "waco/base/error.hpp"
 #include "waco/matrix/line.hpp"
@@ -12,64 +8,193 @@
 namespace waco::matrix {
 namespace {
 
-std::vector<SyntheticFamily> make_families() {
-  constexpr double kMany = 1 << 24;
-  const SyntheticParameter rows = {"rows", 10000, 1, 1e9};
-  const SyntheticParameter cols = {"cols", 10000, 1, 1e9};
-  const SyntheticParameter degree = {"degree", 16, 0, 1e5, true};
-  return {
-      {"stencil2d",
-       "n x n grid, 5 or 9 points",
-       {{"n", 100, 1, 1 << 14}, {"points", 5, 5, 9}},
-       make_stencil2d},
-      {"stencil3d",
-       "n x n x n grid, 7 or 27 points",
-       {{"n", 30, 1, 1 << 9}, {"points", 7, 7, 27}},
-       make_stencil3d},
-      {"fem",
-       "brick mesh of nx x ny x nz nodes, every node coupled to its up to 27 neighbours by dense dof x dof "
-       "blocks",
-       {{"nx", 12, 1, 4096}, {"ny", 12, 1, 4096}, {"nz", 12, 1, 4096}, {"dof", 3, 1, 12}},
-       make_fem},
-      {"road",
-       "planar, nearly a thinned n x n grid, with a few long connections",
-       {{"n", 200, 1, 1 << 14}, {"keep", 0.62, 0, 1, true}},
-       make_road},
-      {"banded",
-       "half-bandwidth `band`, filled to `fill`",
-       {{"n", 10000, 1, kMany}, {"band", 8, 0, 1e5}, {"fill", 1, 0, 1, true}},
-       make_banded},
-      {"blockdiag",
-       "dense blocks on the diagonal",
-       {{"blocks", 1000, 1, kMany}, {"size", 6, 1, 1024}},
-       make_blockdiag},
-      {"arrow",
-       "tridiagonal, with `width` full first rows and columns",
-       {{"n", 10000, 1, kMany}, {"width", 2, 0, 256}},
-       make_arrow},
-      {"lp",
-       "linear program: short columns in a staircase of stages, a few linking rows, slack columns",
-       {{"rows", 2000, 4, kMany}, {"cols", 6000, 4, kMany}, {"stages", 20, 1, 1e5}, {"linking", 10, 0, 1e4}},
-       make_lp},
-      {"rmat", "power-law graph of 2^scale vertices", {{"scale", 13, 1, 26}, degree}, make_rmat},
-      {"uniform", "random, `degree` nonzeros a row", {rows, cols, degree}, make_uniform},
-      {"dense-rows",
-       "uniform, with `dense` rows that are half full",
-       {{"n", 10000, 1, kMany}, {"degree", 4, 0, 1e5, true}, {"dense", 4, 0, 1e4}},
-       make_dense_rows},
-      {"tensor",
-       "random i x k x l tensor",
-       {{"i", 1000, 1, 1e9}, {"k", 800, 1, 1e9}, {"l", 60, 1, 1e9}, {"nnz", 50000, 0, 1e9}},
-       make_tensor_uniform},
-      {"tensor-power",
-       "random i x k x l tensor with few frequent and many rare indices; `skew` 1 is uniform",
-       {{"i", 1000, 1, 1e9},
-        {"k", 800, 1, 1e9},
-        {"l", 60, 1, 1e9},
-        {"nnz", 50000, 0, 1e9},
-        {"skew", 3, 1, 8}},
-       make_tensor_power},
-  };
+constexpr double kMany = 1 << 24;
+
+using Families = std::vector<SyntheticFamily>;
+
+RecipeParameter degree(double standard) {
+  return {"degree", standard, 0, 1e5, true};
+}
+
+RecipeParameter size(const char* name, double standard, double least = 1) {
+  return {name, standard, least, kMany};
+}
+
+RecipeParameter share(const char* name, double standard) {
+  return {name, standard, 0, 1, true};
+}
+
+/// Frequent indices are the more frequent, the larger it is; 1 is uniform. Steps of a quarter.
+RecipeParameter skew(const char* name, double standard) {
+  return {name, standard, 1, 8, true};
+}
+
+void add_meshes(Families& families) {
+  const RecipeParameter n = {"n", 100, 1, 1 << 14};
+  const RecipeParameter side = {"nx", 12, 1, 4096};
+  const RecipeParameter dof = {"dof", 3, 1, 12};
+  const RecipeParameter ny = {"ny", 12, 1, 4096};
+  const RecipeParameter nz = {"nz", 12, 1, 4096};
+  families.push_back({{"stencil2d", "n x n grid, 5 or 9 points", {n, {"points", 5, 5, 9}}}, make_stencil2d});
+  families.push_back(
+      {{"stencil3d", "n x n x n grid, 7 or 27 points", {{"n", 30, 1, 1 << 9}, {"points", 7, 7, 27}}},
+       make_stencil3d});
+  families.push_back({{"fem",
+                       "brick mesh of nx x ny x nz nodes, every node coupled to its up to 27 neighbours by "
+                       "dense dof x dof blocks",
+                       {side, ny, nz, dof}},
+                      make_fem});
+  families.push_back({{"scattered",
+                       "nx x ny x nz scattered nodes, each coupled to those nearer than `reach` by dense "
+                       "dof x dof blocks: rows of different lengths, as of unstructured meshes",
+                       {{"nx", 60, 1, 4096},
+                        {"ny", 60, 1, 4096},
+                        {"nz", 1, 1, 4096},
+                        {"reach", 1.5, 0, 8, true},
+                        {"dof", 1, 1, 12}}},
+                      make_scattered});
+  families.push_back({{"road",
+                       "planar, nearly a thinned n x n grid, with a few long connections",
+                       {{"n", 200, 1, 1 << 14}, share("keep", 0.62)}},
+                      make_road});
+}
+
+void add_structured(Families& families) {
+  families.push_back({{"banded",
+                       "half-bandwidth `band`, filled to `fill`",
+                       {size("n", 10000), {"band", 8, 0, 1e5}, share("fill", 1)}},
+                      make_banded});
+  families.push_back({{"diagonals",
+                       "the main diagonal and `count` others, at most `reach` away, filled to `fill`",
+                       {size("n", 10000), {"count", 8, 0, 1e3}, size("reach", 500), share("fill", 1)}},
+                      make_diagonals});
+  families.push_back({{"blockdiag",
+                       "dense blocks on the diagonal, of `size` rows and up to the share `vary` less",
+                       {size("blocks", 1000), {"size", 6, 1, 1024}, share("vary", 0)}},
+                      make_blockdiag});
+  families.push_back({{"arrow",
+                       "tridiagonal, with `width` full first rows and columns",
+                       {size("n", 10000), {"width", 2, 0, 256}}},
+                      make_arrow});
+  families.push_back({{"kronecker",
+                       "Kronecker power of a random `size` x `size` pattern with `ones` nonzeros",
+                       {{"size", 4, 2, 64}, {"ones", 8, 1, 4096}, {"power", 5, 1, 24}}},
+                      make_kronecker});
+  families.push_back({{"spins",
+                       "Hamiltonian of a ring of `sites` spins that swap with their neighbours; `field` 1 "
+                       "flips single ones too",
+                       {{"sites", 10, 2, 24}, {"field", 0, 0, 1}}},
+                      make_spins});
+}
+
+void add_programs(Families& families) {
+  families.push_back(
+      {{"lp",
+        "linear program: short columns in a staircase of stages, a few linking rows, slack "
+        "columns",
+        {size("rows", 2000, 4), size("cols", 6000, 4), {"stages", 20, 1, 1e5}, {"linking", 10, 0, 1e4}}},
+       make_lp});
+  families.push_back(
+      {{"kkt",
+        "quadratic program: [H A'; A 0], H of half-bandwidth `band`, rows of A with `degree`",
+        {size("variables", 5000), size("constraints", 2000, 0), {"band", 1, 0, 1e4}, degree(4)}},
+       make_kkt});
+  families.push_back({{"circuit",
+                       "symmetric, about `degree` mostly near neighbours a row, and `rails` rows and columns "
+                       "that touch the share `touch`",
+                       {size("n", 10000), degree(4), {"rails", 4, 0, 1e4}, share("touch", 0.3)}},
+                      make_circuit});
+}
+
+void add_graphs(Families& families) {
+  families.push_back(
+      {{"rmat", "power-law graph of 2^scale vertices", {{"scale", 13, 1, 26}, degree(16)}}, make_rmat});
+  families.push_back({{"chung-lu",
+                       "power-law graph: symmetric, hubs anywhere, the share `local` of edges to near "
+                       "vertices",
+                       {size("n", 10000), degree(16), skew("skew", 2), share("local", 0)}},
+                      make_chung_lu});
+  families.push_back({{"web",
+                       "pages of hosts of `host`, each with the share `copy` of its links those of the page "
+                       "before it",
+                       {size("n", 10000), degree(16), share("copy", 0.6), {"host", 64, 4, 1e5}}},
+                      make_web});
+  families.push_back(
+      {{"bipartite",
+        "users and items: rows and columns of very different lengths",
+        {size("rows", 10000), size("cols", 2000), degree(16), skew("row_skew", 1.5), skew("col_skew", 2)}},
+       make_bipartite});
+}
+
+void add_random(Families& families) {
+  const RecipeParameter rows = {"rows", 10000, 1, 1e9};
+  const RecipeParameter cols = {"cols", 10000, 1, 1e9};
+  families.push_back(
+      {{"uniform", "random, `degree` nonzeros a row", {rows, cols, degree(16)}}, make_uniform});
+  families.push_back({{"dense-rows",
+                       "uniform, with `dense` rows that are half full",
+                       {size("n", 10000), degree(4), {"dense", 4, 0, 1e4}}},
+                      make_dense_rows});
+  families.push_back({{"pruned",
+                       "weights of a layer: blocks kept with probability `density`, which varies by the "
+                       "share `vary` from row to row",
+                       {{"rows", 1024, 1, 1e6},
+                        {"cols", 1024, 1, 1e6},
+                        share("density", 0.1),
+                        {"block_rows", 1, 1, 256},
+                        {"block_cols", 1, 1, 256},
+                        share("vary", 0.5)}},
+                      make_pruned});
+  families.push_back({{"blocks",
+                       "random dense blocks, `degree` to a row of blocks, filled to `fill`",
+                       {size("rows", 1000),
+                        size("cols", 1000),
+                        {"block_rows", 4, 1, 256},
+                        {"block_cols", 4, 1, 256},
+                        degree(4),
+                        share("fill", 1)}},
+                      make_blocks});
+}
+
+void add_tensors(Families& families) {
+  const RecipeParameter i = {"i", 1000, 1, 1e9};
+  const RecipeParameter k = {"k", 800, 1, 1e9};
+  const RecipeParameter l = {"l", 60, 1, 1e9};
+  const RecipeParameter nnz = {"nnz", 50000, 0, 1e9};
+  families.push_back({{"tensor", "random i x k x l tensor", {i, k, l, nnz}}, make_tensor_uniform});
+  families.push_back({{"tensor-power",
+                       "random i x k x l tensor with few frequent and many rare indices; `skew` 1 is uniform",
+                       {i, k, l, nnz, {"skew", 3, 1, 8}}},
+                      make_tensor_power});
+  families.push_back({{"tensor-modes",
+                       "random i x k x l tensor, each mode with a skew of its own and frequent indices "
+                       "anywhere",
+                       {size("i", 1000), size("k", 800), size("l", 60), nnz, skew("skew_i", 1),
+                        skew("skew_k", 2), skew("skew_l", 3)}},
+                      make_tensor_modes});
+  families.push_back({{"tensor-fibers",
+                       "random fibers of the last mode, runs of about `length` near indices; rows by `skew`",
+                       {size("i", 1000), k, l, nnz, {"length", 8, 1, 1e6}, skew("skew", 1.5)}},
+                      make_tensor_fibers});
+  families.push_back({{"tensor-blocks",
+                       "random blocks of `side` in every mode, filled to `fill`",
+                       {i, k, l, nnz, {"side", 4, 1, 64}, share("fill", 0.7)}},
+                      make_tensor_blocks});
+  families.push_back({{"tensor-band",
+                       "random tensor near the diagonal: every index at most `reach` from its place on it",
+                       {i, k, l, nnz, {"reach", 20, 0, 1e6}}},
+                      make_tensor_band});
+}
+
+Families make_families() {
+  Families families;
+  add_meshes(families);
+  add_structured(families);
+  add_programs(families);
+  add_graphs(families);
+  add_random(families);
+  add_tensors(families);
+  return families;
 }
 
 const SyntheticFamily& find_family(std::string_view name) {
@@ -81,50 +206,6 @@ const SyntheticFamily& find_family(std::string_view name) {
   throw UsageError(fmt::format("unknown synthetic family '{}'; there are {}", name, known));
 }
 
-double parse_number(std::string_view family, std::string_view word, std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
-    throw UsageError(fmt::format("{}: '{}' needs a number behind '='", family, word));
-  }
-  return value;
-}
-
-uint64_t parse_seed(std::string_view family, std::string_view text) {
-  uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    throw UsageError(fmt::format("{}: seed '{}' is not a whole number of 64 bits", family, text));
-  }
-  return seed;
-}
-
-void set(const SyntheticFamily& family, SyntheticSpec& spec, std::string_view word) {
-  const size_t equals = std::min(word.find('='), word.size());
-  const std::string_view name = word.substr(0, equals);
-  const std::string_view text = word.substr(std::min(equals + 1, word.size()));
-  if (name == "seed") {
-    spec.seed = parse_seed(family.name, text);
-    return;
-  }
-  std::string known = "seed";
-  for (size_t i = 0; i < family.parameters.size(); ++i) {
-    const SyntheticParameter& parameter = family.parameters[i];
-    known += ", " + parameter.name;
-    if (parameter.name != name) continue;
-    const double value = parse_number(family.name, word, text);
-    if (value < parameter.least || value > parameter.most ||
-        (!parameter.fraction && value != std::floor(value))) {
-      throw UsageError(fmt::format("{}: {} must be a {} from {} to {}, not {}", family.name, name,
-                                   parameter.fraction ? "number" : "whole number", parameter.least,
-                                   parameter.most, text));
-    }
-    spec.parameters[i].second = value;
-    return;
-  }
-  throw UsageError(fmt::format("{}: no parameter '{}'; there are {}", family.name, name, known));
-}
-
 }  // namespace
 
 const std::vector<SyntheticFamily>& synthetic_families() {
@@ -132,77 +213,20 @@ const std::vector<SyntheticFamily>& synthetic_families() {
   return families;
 }
 
-double SyntheticSpec::number(std::string_view name) const {
-  for (const auto& [parameter, value] : parameters) {
-    if (parameter == name) return value;
-  }
-  WACO_ASSERT(!"a parameter of the family");
-  return 0;
-}
-
-SyntheticSpec parse_synthetic(std::string_view text) {
-  const std::vector<std::string_view> words = words_of(text);
+Recipe parse_synthetic(std::string_view text) {
+  const std::vector<std::string_view> words = words_of(text, 1);
   if (words.empty()) throw UsageError("an empty synthetic matrix; write a family, such as 'stencil2d n=100'");
-  const SyntheticFamily& family = find_family(words[0]);
-  SyntheticSpec spec;
-  spec.family = family.name;
-  for (const SyntheticParameter& parameter : family.parameters) {
-    spec.parameters.emplace_back(parameter.name, parameter.standard);
-  }
-  for (size_t i = 1; i < words.size(); ++i) set(family, spec, words[i]);
-  return spec;
+  return parse_recipe(find_family(words[0]), text);
 }
 
-std::string to_text(const SyntheticSpec& spec) {
-  std::string text = spec.family;
-  for (const auto& [name, value] : spec.parameters) {
-    text += value == std::floor(value) ? fmt::format(" {}={:.0f}", name, value)
-                                       : fmt::format(" {}={}", name, value);
-  }
-  return text + fmt::format(" seed={}", spec.seed);
-}
-
-SparseTensor generate(const SyntheticSpec& spec) {
-  SparseTensor tensor = find_family(spec.family).generate(spec);
-  tensor.name = to_text(spec);
-  std::replace(tensor.name.begin(), tensor.name.end(), ' ', '_');
-  std::replace(tensor.name.begin(), tensor.name.end(), '=', '-');
+SparseTensor generate(const Recipe& recipe) {
+  SparseTensor tensor = find_family(recipe.name).generate(recipe);
+  tensor.name = name_of_recipe(to_text(recipe));
   return tensor;
 }
 
 SparseTensor generate(std::string_view text) {
   return generate(parse_synthetic(text));
-}
-
-EntryList::EntryList(std::initializer_list<int64_t> dims) {
-  tensor_.dims = dims;
-  tensor_.coords.resize(dims.size());
-}
-
-void EntryList::add(int64_t row, int64_t col, double value) {
-  tensor_.coords[0].push_back(row);
-  tensor_.coords[1].push_back(col);
-  tensor_.values.push_back(value);
-}
-
-void EntryList::add(int64_t i, int64_t k, int64_t l, double value) {
-  tensor_.coords[2].push_back(l);
-  add(i, k, value);
-}
-
-void EntryList::add_symmetric(int64_t row, int64_t col, double value) {
-  add(row, col, value);
-  if (row != col) add(col, row, value);
-}
-
-SparseTensor EntryList::finish() {
-  sort_and_merge(tensor_);
-  return std::move(tensor_);
-}
-
-double random_value(Random& random) {
-  const double value = 2 * random.uniform() - 1;
-  return value == 0 ? 1 : value;
 }
 
 }  // namespace waco::matrix

@@ -1,114 +1,103 @@
-// Synthetic random patterns: uniform, power-law, with dense rows, and 3-D tensors.
-#include <cmath>
+// Synthetic random patterns: uniform, with dense rows, pruned layers, random blocks.
+#include <algorithm>
 
+#include "waco/matrix/entry_list.hpp"
 #include "waco/matrix/synthetic_families.hpp"
 
 namespace waco::matrix {
 namespace {
 
-int64_t below(Random& random, int64_t bound) {
-  return static_cast<int64_t>(random.below(static_cast<uint64_t>(bound)));
-}
-
-void add_uniform(EntryList& entries, int64_t rows, int64_t cols, double degree, Random& random) {
-  for (int64_t row = 0; row < rows; ++row) {
-    const double whole = std::floor(degree);
-    const int64_t count = static_cast<int64_t>(whole) + (random.chance(degree - whole) ? 1 : 0);
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t col = below(random, cols);
-      entries.add(row, col, random_value(random));
-    }
+void add_uniform_row(EntryList& entries, int64_t row, int64_t cols, double degree, Random& random) {
+  for (int64_t i = rounded(random, degree); i > 0; --i) {
+    const int64_t col = below(random, cols);
+    entries.add(row, col, random_value(random));
   }
-}
-
-/// One edge of an R-MAT graph (Chakrabarti, Zhan, Faloutsos 2004) with the Graph500 probabilities.
-void add_rmat_edge(EntryList& entries, int64_t scale, Random& random) {
-  constexpr double kA = 0.57;
-  constexpr double kB = 0.19;
-  constexpr double kC = 0.19;
-  int64_t row = 0;
-  int64_t col = 0;
-  for (int64_t bit = 0; bit < scale; ++bit) {
-    const double draw = random.uniform();
-    row = 2 * row + (draw >= kA + kB ? 1 : 0);
-    col = 2 * col + ((draw >= kA && draw < kA + kB) || draw >= kA + kB + kC ? 1 : 0);
-  }
-  entries.add(row, col, random_value(random));
-}
-
-/// Small indices are frequent: bound * u^skew, by multiplications alone so that it is the same everywhere.
-int64_t skewed_below(Random& random, int64_t bound, int64_t skew) {
-  const double u = random.uniform();
-  double power = u;
-  for (int64_t i = 1; i < skew; ++i) power *= u;
-  return static_cast<int64_t>(power * static_cast<double>(bound));
 }
 
 }  // namespace
 
-SparseTensor make_rmat(const SyntheticSpec& spec) {
-  const int64_t scale = spec.integer("scale");
-  const int64_t n = int64_t{1} << scale;
-  const auto num_edges = static_cast<int64_t>(spec.number("degree") * static_cast<double>(n));
-  Random random(spec.seed);
-  EntryList entries({n, n});
-  for (int64_t edge = 0; edge < num_edges; ++edge) add_rmat_edge(entries, scale, random);
-  return entries.finish();
+SparseTensor make_uniform(const Recipe& recipe) {
+  const int64_t cols = recipe.integer("cols");
+  const double degree = recipe.number("degree");
+  const auto fill = [&](int64_t begin, int64_t end, EntryList& entries) {
+    Random random(recipe.seed, static_cast<uint64_t>(begin));
+    for (int64_t row = begin; row < end; ++row) add_uniform_row(entries, row, cols, degree, random);
+  };
+  const int64_t rows = recipe.integer("rows");
+  return generate_blocks({rows, cols}, rows, block_of(degree), fill);
 }
 
-SparseTensor make_uniform(const SyntheticSpec& spec) {
-  const int64_t rows = spec.integer("rows");
-  const int64_t cols = spec.integer("cols");
-  Random random(spec.seed);
-  EntryList entries({rows, cols});
-  add_uniform(entries, rows, cols, spec.number("degree"), random);
-  return entries.finish();
-}
-
-SparseTensor make_dense_rows(const SyntheticSpec& spec) {
-  const int64_t n = spec.integer("n");
-  const int64_t dense = spec.integer("dense");
-  Random random(spec.seed);
-  EntryList entries({n, n});
-  add_uniform(entries, n, n, spec.number("degree"), random);
-  for (int64_t i = 0; i < dense; ++i) {
-    const int64_t row = below(random, n);
-    for (int64_t col = 0; col < n; ++col) {
-      if (random.chance(0.5)) entries.add(row, col, random_value(random));
+SparseTensor make_dense_rows(const Recipe& recipe) {
+  const int64_t n = recipe.integer("n");
+  const double degree = recipe.number("degree");
+  Random drawn(recipe.seed);
+  std::vector<bool> dense(static_cast<size_t>(n));
+  for (int64_t i = recipe.integer("dense"); i > 0; --i) dense[static_cast<size_t>(below(drawn, n))] = true;
+  const auto fill = [&](int64_t begin, int64_t end, EntryList& entries) {
+    Random random(recipe.seed, static_cast<uint64_t>(begin));
+    for (int64_t row = begin; row < end; ++row) {
+      add_uniform_row(entries, row, n, degree, random);
+      for (int64_t col = 0; dense[static_cast<size_t>(row)] && col < n; ++col) {
+        if (random.chance(0.5)) entries.add(row, col, random_value(random));
+      }
     }
-  }
-  return entries.finish();
+  };
+  return generate_blocks({n, n}, n, block_of(degree), fill);
 }
 
-SparseTensor make_tensor_uniform(const SyntheticSpec& spec) {
-  const int64_t i = spec.integer("i");
-  const int64_t k = spec.integer("k");
-  const int64_t l = spec.integer("l");
-  Random random(spec.seed);
-  EntryList entries({i, k, l});
-  for (int64_t n = spec.integer("nnz"); n > 0; --n) {
-    const int64_t at_i = below(random, i);
-    const int64_t at_k = below(random, k);
-    const int64_t at_l = below(random, l);
-    entries.add(at_i, at_k, at_l, random_value(random));
-  }
-  return entries.finish();
+SparseTensor make_pruned(const Recipe& recipe) {
+  const int64_t rows = recipe.integer("rows");
+  const int64_t cols = recipe.integer("cols");
+  const int64_t high = recipe.integer("block_rows");
+  const int64_t wide = recipe.integer("block_cols");
+  const double density = recipe.number("density");
+  const double vary = recipe.number("vary");
+  const int64_t num_bands = (rows + high - 1) / high;
+  const auto fill = [&](int64_t begin, int64_t end, EntryList& entries) {
+    for (int64_t band = begin; band < end; ++band) {
+      Random random(recipe.seed, static_cast<uint64_t>(band));
+      const double keep = density * (1 + vary * (2 * random.uniform() - 1));
+      const int64_t last_row = std::min((band + 1) * high, rows);
+      for (int64_t col = 0; col < cols; col += wide) {
+        if (!random.chance(keep)) continue;
+        for (int64_t row = band * high; row < last_row; ++row) {
+          for (int64_t c = col; c < std::min(col + wide, cols); ++c) {
+            entries.add(row, c, random_value(random));
+          }
+        }
+      }
+    }
+  };
+  const double band_entries = density * static_cast<double>(cols * high);
+  return generate_blocks({rows, cols}, num_bands, block_of(band_entries), fill);
 }
 
-SparseTensor make_tensor_power(const SyntheticSpec& spec) {
-  const int64_t i = spec.integer("i");
-  const int64_t k = spec.integer("k");
-  const int64_t l = spec.integer("l");
-  const int64_t skew = spec.integer("skew");
-  Random random(spec.seed);
-  EntryList entries({i, k, l});
-  for (int64_t n = spec.integer("nnz"); n > 0; --n) {
-    const int64_t at_i = skewed_below(random, i, skew);
-    const int64_t at_k = skewed_below(random, k, skew);
-    const int64_t at_l = skewed_below(random, l, skew);
-    entries.add(at_i, at_k, at_l, random_value(random));
-  }
-  return entries.finish();
+SparseTensor make_blocks(const Recipe& recipe) {
+  const int64_t block_rows = recipe.integer("rows");
+  const int64_t block_cols = recipe.integer("cols");
+  const int64_t high = recipe.integer("block_rows");
+  const int64_t wide = recipe.integer("block_cols");
+  const double degree = recipe.number("degree");
+  const double filled = recipe.number("fill");
+  const auto fill = [&](int64_t begin, int64_t end, EntryList& entries) {
+    std::vector<int64_t> chosen;
+    for (int64_t block_row = begin; block_row < end; ++block_row) {
+      Random random(recipe.seed, static_cast<uint64_t>(block_row));
+      chosen.clear();
+      for (int64_t i = rounded(random, degree); i > 0; --i) chosen.push_back(below(random, block_cols));
+      std::sort(chosen.begin(), chosen.end());
+      chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+      for (int64_t row = block_row * high; row < (block_row + 1) * high; ++row) {
+        for (const int64_t block_col : chosen) {
+          for (int64_t col = block_col * wide; col < (block_col + 1) * wide; ++col) {
+            if (random.chance(filled)) entries.add(row, col, random_value(random));
+          }
+        }
+      }
+    }
+  };
+  const double row_entries = degree * static_cast<double>(high * wide) * filled;
+  return generate_blocks({block_rows * high, block_cols * wide}, block_rows, block_of(row_entries), fill);
 }
 
 }  // namespace waco::matrix

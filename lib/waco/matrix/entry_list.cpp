@@ -1,0 +1,80 @@
+// Joining the blocks of a generation.
+#include "waco/matrix/entry_list.hpp"
+
+#include <exception>
+#include <numeric>
+#include <utility>
+
+#include "waco/base/error.hpp"
+
+namespace waco::matrix {
+namespace {
+
+/// Calls `work(i)` for i in [0, count) in parallel; an exception of one is thrown here.
+template <typename Work>
+void for_each_block(int64_t count, const Work& work) {
+  std::exception_ptr failure;
+#pragma omp parallel for schedule(dynamic, 1) if (count > 1)
+  for (int64_t i = 0; i < count; ++i) {
+    try {
+      work(static_cast<size_t>(i));
+    } catch (...) {
+#pragma omp critical(waco_generation_failure)
+      failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace
+
+SparseTensor generate_blocks(std::vector<int64_t> dims, int64_t num_items, int64_t block_items,
+                             const FillBlock& fill) {
+  WACO_ASSERT(block_items >= 1);
+  const int64_t num_blocks = (num_items + block_items - 1) / block_items;
+  std::vector<EntryList> blocks(static_cast<size_t>(num_blocks));
+  for_each_block(num_blocks, [&](size_t block) {
+    const int64_t begin = static_cast<int64_t>(block) * block_items;
+    fill(begin, std::min(begin + block_items, num_items), blocks[block]);
+  });
+  std::vector<int64_t> starts(blocks.size() + 1);
+  for (size_t block = 0; block < blocks.size(); ++block) {
+    starts[block + 1] = starts[block] + static_cast<int64_t>(blocks[block].values.size());
+  }
+  SparseTensor tensor;
+  tensor.dims = std::move(dims);
+  tensor.coords.resize(tensor.dims.size());
+  for (auto& column : tensor.coords) column.resize(static_cast<size_t>(starts.back()));
+  tensor.values.resize(static_cast<size_t>(starts.back()));
+  for_each_block(num_blocks, [&](size_t block) {
+    EntryList entries = std::move(blocks[block]);  // freed as soon as it is copied
+    for (size_t mode = 0; mode < tensor.coords.size(); ++mode) {
+      std::copy(entries.coords[mode].begin(), entries.coords[mode].end(),
+                tensor.coords[mode].begin() + starts[block]);
+    }
+    std::copy(entries.values.begin(), entries.values.end(), tensor.values.begin() + starts[block]);
+  });
+  sort_and_merge(tensor);
+  return tensor;
+}
+
+int64_t skewed_below(Random& random, int64_t bound, double skew) {
+  const double u = random.uniform();
+  const auto quarters = static_cast<int64_t>(skew * 4 + 0.5);
+  double power = 1;
+  for (int64_t i = 0; i < quarters / 4; ++i) power *= u;
+  if (quarters % 4 >= 2) power *= std::sqrt(u);
+  if (quarters % 2 == 1) power *= std::sqrt(std::sqrt(u));
+  return std::min(static_cast<int64_t>(power * static_cast<double>(bound)), bound - 1);
+}
+
+std::vector<int64_t> random_permutation(int64_t n, Random random) {
+  std::vector<int64_t> order(static_cast<size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  for (int64_t i = n - 1; i > 0; --i) {
+    std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(below(random, i + 1))]);
+  }
+  return order;
+}
+
+}  // namespace waco::matrix
