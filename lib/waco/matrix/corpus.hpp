@@ -16,6 +16,8 @@ struct CorpusItem {
   /// A path, or "synthetic: " and a family with parameters (synthetic.hpp); behind either any number of
   /// " | step" (reshape.hpp).
   std::string source;
+
+  bool operator==(const CorpusItem&) const = default;
 };
 
 /// The item of a file. Nothing is read.
