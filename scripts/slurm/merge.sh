@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Joins what the tasks of submit.sh made, and summarises it.
+#
+#   scripts/slurm/merge.sh [--partial] FOLDER [OPTION OF waco-collect merge...]
+#
+# Of a collection: FOLDER/data.jsonl.gz, one dataset, and what `waco-collect info` tells of it. Of a list that was tuned:
+# FOLDER/results.jsonl, a document a matrix, and a table of speedups over fixed_csr (needs jq). Shards that are not done
+# are named, with exit code 6, and nothing is written, unless --partial takes what there is.
+set -euo pipefail
+
+scripts=$(cd "$(dirname "$0")" && pwd)
+fail() {
+  echo "merge: $1" >&2
+  exit "${2-2}"
+}
+
+partial=0
+if [ "${1-}" = --partial ]; then
+  partial=1
+  shift
+fi
+if [ $# -lt 1 ] || [[ $1 == -* ]]; then
+  sed -n '2,4s/^# \{0,1\}//p' "$0" >&2
+  exit 2
+fi
+folder=$1
+shift
+[ -r "$folder/arguments" ] || fail "$folder is no folder of submit.sh" 3
+{ read -r program && read -r shards; } <"$folder/arguments"
+
+missing=""
+for ((shard = 0; shard < shards; ++shard)); do
+  [ -e "$folder/done/$shard" ] || missing+=" $shard"
+done
+if [ -n "$missing" ]; then
+  echo "merge: not done:$missing (of $shards); their logs are in $folder/logs" >&2
+  [ $partial -eq 1 ] || exit 6
+fi
+
+if [ "$program" = waco-collect ]; then
+  path=${WACO_BIN:+$WACO_BIN/$program}
+  path=${path:-$(command -v "$program" || echo "$scripts/../../build/bin/$program")}
+  [ -x "$path" ] || fail "there is no program $path; build it, or set WACO_BIN to its folder" 5
+  datasets=()
+  if [ "$shards" -eq 1 ]; then
+    datasets=("$folder/data.jsonl")
+  else
+    for ((shard = 0; shard < shards; ++shard)); do
+      file=$folder/data.$shard-of-$shards.jsonl
+      # A shard without a matrix has no dataset.
+      if [ -e "$file" ]; then datasets+=("$file"); fi
+    done
+  fi
+  [ ${#datasets[@]} -gt 0 ] || fail "there is no dataset in $folder" 3
+  "$path" merge "${datasets[@]}" -o "$folder/data.jsonl.gz" "$@"
+  "$path" info "$folder/data.jsonl.gz"
+  exit
+fi
+
+command -v jq >/dev/null || fail "jq is needed to join the results" 1
+shopt -s nullglob
+results=("$folder"/results/*.json)
+failed=("$folder"/results/*.failed)
+[ ${#results[@]} -gt 0 ] || fail "there is no result in $folder/results" 3
+printf '%s\0' "${results[@]}" | xargs -0 jq -c . >"$folder/results.jsonl.part"
+mv "$folder/results.jsonl.part" "$folder/results.jsonl"
+jq -r '[.matrix.name, .matrix.nnz, .best.speedup, .best.plan] | @tsv' "$folder/results.jsonl" | sort -t$'\t' -k3,3g |
+  awk -F'\t' '
+    { printf "%-48s %10d nonzeros  %5.2fx  %s\n", $1, $2, $3, $4; sum += log($3); n++; if ($3 < 1) slower++ }
+    END { printf "geometric mean %.3f over %d matrices, %d slower than fixed_csr\n", exp(sum / n), n, slower }'
+if [ ${#failed[@]} -gt 0 ]; then
+  echo "merge: ${#failed[@]} matrices failed:" >&2
+  cat "${failed[@]}" >&2
+  exit 6
+fi
