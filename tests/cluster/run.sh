@@ -4,10 +4,10 @@
 #   tests/cluster/run.sh BUILD_FOLDER
 #
 # A collection is an array of four shards. One is requeued while it runs, the program of another is killed and its task
-# requeued, a third gets the signal that Slurm sends before the time is over. The joined dataset must be that of one process: the same
-# records per matrix and stratum, none twice, the same points in the strata that do not depend on timings. Then a list of
-# matrices is tuned, one task of it interrupted. Needs root, jq and the Debian packages slurm-wlm and munge; takes some
-# minutes. Two tasks run at once on cores that others may use: the times are worth nothing.
+# requeued, a third gets the signal that Slurm sends before the time is over. The joined dataset must be that of one process:
+# the same records per matrix and stratum, none twice, the same points in the strata that do not depend on timings. Then a
+# list of matrices is tuned, one task of it interrupted. Needs root, jq and the Debian packages slurm-wlm and munge; takes a
+# minute or two. Two tasks run at once on cores that others may use: the times are worth nothing.
 set -euo pipefail
 
 source_dir=$(cd "$(dirname "$0")/../.." && pwd)
@@ -121,10 +121,14 @@ for n in 1 2 3 4; do cp "$source_dir/data/samples/mesh_3dof.mtx.gz" "$work/mesh_
 echo "$work/nothing.mtx" >>"$work/list.txt"
 tune_options=(--op spmv --threads 1 --top 6)
 job=$(submit "$tuned" -- waco-tune --list "$work/list.txt" "${tune_options[@]}")
-wait_for 120 "the first result" compgen -G "$tuned/results/*.json" >/dev/null
-scontrol requeue "${job}_1" 2>/dev/null || true
+# Shard 1 has lines 1 and 5.
+wait_for 120 "the first result of shard 1" compgen -G "$tuned/results/000001-*.json" >/dev/null
+scontrol requeue "${job}_1"
+[ ! -e "$tuned/done/1" ] || fail "shard 1 was done too early to be interrupted"
+wait_for 60 "the end of shard 1's first run" state_is "${job}_1" PENDING
 start_now "${job}_1"
 wait_for 300 "the end of the tuning" no_jobs
+restarted "$tuned/logs/1.log" || fail "the interrupted tuning was not started again"
 code=0
 "$source_dir/scripts/slurm/merge.sh" "$tuned" >"$work/tuned.txt" 2>"$work/tuned.log" || code=$?
 [ $code -eq 6 ] || fail "merge.sh ended with code $code where one matrix is missing"
