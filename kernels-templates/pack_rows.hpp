@@ -157,7 +157,7 @@ static inline void waco_expand_rows(const struct waco_packer* p, int64_t begin, 
 
 /* Rows of all nonzeros, for input that gives row pointers only. */
 static inline int waco_make_rows(struct waco_packer* p) {
-  if (p->coords[0] || !p->row_ptr) return 1;
+  if (p->coords[0] || !p->row_ptr || p->nnz == 0) return 1;
   int64_t* rows = (int64_t*)waco_allocate(p->nnz, sizeof *rows);
   if (!rows) return 0;
   waco_parallel(p->threads, [=](int t) {

@@ -155,15 +155,23 @@ static inline int64_t waco_source(const struct waco_storage* s, int64_t n) {
   return s->source_bytes == 4 ? ((const int32_t*)s->source)[n] : ((const int64_t*)s->source)[n];
 }
 
-/// Releases the arrays and clears the struct; safe on a cleared one.
-static inline void waco_free(struct waco_storage* s) {
+/// Releases the arrays, which may be null, and forgets them.
+static inline void waco_free_arrays(struct waco_storage* s) {
   for (int l = 0; l < WACO_MAX_LEVELS; ++l) {
     free(s->level[l].pos);
     free(s->level[l].crd);
+    s->level[l].pos = s->level[l].crd = nullptr;
   }
   free(s->values);
   free(s->row_of);
   free(s->source);
+  s->values = s->source = nullptr;
+  s->row_of = nullptr;
+}
+
+/// Releases the arrays and clears the struct; safe on a cleared one.
+static inline void waco_free(struct waco_storage* s) {
+  waco_free_arrays(s);
   memset(s, 0, sizeof *s);
 }
 

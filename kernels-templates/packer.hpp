@@ -106,8 +106,7 @@ static inline int waco_pack_prepared(struct waco_packer* p, int directly) {
   int status = directly ? waco_pack_directly(p) : kWacoNotDirect;
   if (status == kWacoNotDirect) {
     waco_free_scratch(p);
-    free(p->out->row_of);
-    p->out->row_of = nullptr;
+    waco_free_arrays(p->out);
     status = waco_make_rows(p) ? waco_pack_any(p) : WACO_OUT_OF_MEMORY;
   }
   waco_free_scratch(p);
