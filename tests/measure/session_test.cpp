@@ -187,6 +187,19 @@ TEST_CASE("session: finalists compete in the same rounds", "[measure]") {
   CHECK(reported == 2);
 }
 
+TEST_CASE("session: a group of candidates shares its rounds of fixed_csr", "[measure]") {
+  MeasureOptions options = quick_options();
+  options.group = 2;
+  Session session(matrix_a(), kSpmv, options);
+  const auto serial = schedule::parse("spmv f32 | A: i:U k:C | loop: i k | par: serial");
+  const auto unrolled = schedule::parse("spmv f32 | A: i:U k:C | loop: i k | par: serial | unroll 4");
+  const std::vector<Measurement> results = session.measure({serial, unrolled, schedule::csr_point(kSpmv, 2)});
+  REQUIRE(results.size() == 3);
+  for (const Measurement& result : results) CHECK(result.ok());
+  CHECK(results[0].baseline_median_ns == results[1].baseline_median_ns);
+  CHECK(results[2].point == schedule::csr_point(kSpmv, 2));
+}
+
 TEST_CASE("session: after a stop request the candidates that were not reached are missing", "[measure]") {
   MeasureOptions options = quick_options();
   options.stop = stop_on_signals();

@@ -102,6 +102,41 @@ TEST_CASE("timing: slow contestants end after three rounds when the budget is sp
   CHECK(calls == 1 + 3);  // one to learn how slow it is
 }
 
+TEST_CASE("timing: settled contestants leave the rounds when they may", "[measure]") {
+  int steady = 0;
+  int wild = 0;
+  TimingOptions options;
+  options.drop_settled = true;
+  options.precision = 0.3;
+  options.min_rounds = 3;
+  options.max_rounds = 12;
+  options.budget_s = 60;
+  options.min_sample_ns = 1;
+  options.warm_below_ns = 0;
+  const std::vector<ContestantTimes> times =
+      time_contestants({[] { wait_us(2000); }, [&] { ++steady, wait_us(2000); },
+                        [&] { wait_us(++wild % 2 == 0 ? 200 : 4000); }},
+                       options, {2e6, 2e6, 4e6});
+  REQUIRE(times.size() == 3);
+  CHECK(wild == 12);
+  CHECK(steady <= wild);
+  CHECK(times[1].samples_ns.size() <= times[2].samples_ns.size());
+  CHECK(times[1].speedup.median > 0);
+}
+
+TEST_CASE("timing: a known duration spares slow contestants their trial", "[measure]") {
+  int calls = 0;
+  TimingOptions options;
+  options.min_rounds = options.max_rounds = 3;
+  options.warm_below_ns = 1e6;
+  time_contestants({[&] {
+                     ++calls;
+                     wait_us(5000);
+                   }},
+                   options, {5e6});
+  CHECK(calls == 3);
+}
+
 TEST_CASE("timing: no contestants, no times", "[measure]") {
   CHECK(time_contestants({}, {}).empty());
 }

@@ -49,7 +49,12 @@ struct ForeignKernel {
 
 class Bench {
  public:
-  Bench(matrix::SparseTensor tensor, const schedule::Problem& problem, uint64_t seed, int threads);
+  /// `reference_limit`: see Reference.
+  Bench(matrix::SparseTensor tensor, const schedule::Problem& problem, uint64_t seed, int threads,
+        int64_t reference_limit = Reference::kMaxStored);
+
+  /// A contestant whose first run takes longer is run only once by prepare(); 0: none is.
+  void set_single_run(double ns) { single_run_ns_ = ns; }
 
   /// Packs, loads, runs twice and compares both results; `entrant` is ready when the status is ok. A
   /// contestant whose fastest run takes longer than `censor_ns` (0: no limit) is marked censored. It is run
@@ -83,12 +88,15 @@ class Bench {
   Verification compare(const Entrant& entrant) const;
   Verification compare_input_order() const;
   void reserve_output(int64_t num_stored);
+  void poison(const Buffer& buffer, int64_t size) const;
   void poison_output();
   bool overrun() const;
+  bool needs_second_run(double first_ns, double censor_ns) const;
 
   matrix::SparseTensor tensor_;
   schedule::Problem problem_;
   int threads_;
+  double single_run_ns_ = 0;
   DenseOperands operands_;
   Reference reference_;
   Buffer output_;

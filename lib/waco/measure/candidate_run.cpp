@@ -74,6 +74,8 @@ json CandidateRunner::open_command() const {
   open["type"] = schedule::name(problem_.type);
   open["rhs"] = problem_.rhs;
   open["seed"] = options_.seed;
+  open["reference_limit"] = options_.reference_limit;
+  open["single_run_ns"] = options_.single_run_ns;
   open["threads"] = threads_;
   open["memory_limit_bytes"] = memory_limit(options_);
   return open;

@@ -71,7 +71,8 @@ void from_json(const nlohmann::json& json, ContestantTimes& times) {
 void to_json(nlohmann::json& json, const TimingOptions& options) {
   json = {{"budget_s", options.budget_s},           {"precision", options.precision},
           {"min_sample_ns", options.min_sample_ns}, {"min_rounds", options.min_rounds},
-          {"max_rounds", options.max_rounds},       {"warm_below_ns", options.warm_below_ns}};
+          {"max_rounds", options.max_rounds},       {"warm_below_ns", options.warm_below_ns},
+          {"drop_settled", options.drop_settled},   {"tries", options.tries}};
 }
 
 void from_json(const nlohmann::json& json, TimingOptions& options) {
@@ -81,6 +82,8 @@ void from_json(const nlohmann::json& json, TimingOptions& options) {
   json.at("min_rounds").get_to(options.min_rounds);
   json.at("max_rounds").get_to(options.max_rounds);
   json.at("warm_below_ns").get_to(options.warm_below_ns);
+  json.at("drop_settled").get_to(options.drop_settled);
+  json.at("tries").get_to(options.tries);
 }
 
 }  // namespace waco::measure

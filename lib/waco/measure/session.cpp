@@ -108,9 +108,13 @@ class Session::State {
       // None is censored: their times were seen to be worth it before.
       runner_.run(group, options_.final, 0);
     } else {
-      for (Candidate* candidate : group) {
-        runner_.run({candidate}, options_.quick, options_.censor_ratio);
-        report(*candidate);
+      const auto size = static_cast<size_t>(std::max(options_.group, 1));
+      for (size_t begin = 0; begin < group.size(); begin += size) {
+        const std::vector<Candidate*> some(
+            group.begin() + static_cast<std::ptrdiff_t>(begin),
+            group.begin() + static_cast<std::ptrdiff_t>(std::min(begin + size, group.size())));
+        runner_.run(some, options_.quick, options_.censor_ratio);
+        for (const Candidate* candidate : some) report(*candidate);
       }
     }
     for (const Candidate& candidate : candidates) {

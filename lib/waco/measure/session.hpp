@@ -11,6 +11,7 @@
 #include "waco/base/signals.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
 #include "waco/measure/measurement.hpp"
+#include "waco/measure/reference.hpp"
 #include "waco/measure/timing.hpp"
 
 namespace waco::measure {
@@ -26,9 +27,13 @@ struct MeasureOptions {
   double candidate_limit_s =
       20;  ///< for packing, running and verifying one (ten times fixed_csr's share is added)
   double compile_limit_s = 60;
-  double start_limit_s = 900;      ///< for the worker's start: dense operands and reference results
-  int64_t memory_limit_bytes = 0;  ///< of the worker; 0: what is available; negative: none
-  TimingOptions quick = {};        ///< of measure()
+  double start_limit_s = 900;  ///< for the worker's start: dense operands and reference results
+  double single_run_ns =
+      0;          ///< a candidate whose first run takes longer is verified by that run alone; 0: none is
+  int group = 1;  ///< candidates that measure() times in the same rounds
+  int64_t reference_limit = Reference::kMaxStored;  ///< elements of a result compared one by one
+  int64_t memory_limit_bytes = 0;                   ///< of the worker; 0: what is available; negative: none
+  TimingOptions quick = {};                         ///< of measure()
   TimingOptions final = {
       .budget_s = 0.6, .precision = 0.01, .min_rounds = 15};  ///< of baseline() and compete()
   StopToken stop;  ///< when it asks to stop, what has been measured is returned
@@ -58,8 +63,8 @@ class Session {
   /// throws EnvironmentError.
   const Measurement& baseline();
 
-  /// Each candidate against fixed_csr, one after the other, in the order given; all are compiled first, in
-  /// parallel. After a stop request the rest is missing from the result.
+  /// Each candidate (or group of them) against fixed_csr, one after the other, in the order given; all are
+  /// compiled first, in parallel. After a stop request the rest is missing from the result.
   std::vector<Measurement> measure(const std::vector<schedule::SuperSchedule>& points);
 
   /// All finalists and fixed_csr in the same rounds, with the longer budget; their times compare with each

@@ -21,6 +21,10 @@ constexpr double kLongSample_ns = 10e6;
 /// all later ones.
 constexpr double kWarmNs = 8e6;
 constexpr double kMaxWarmCalls = 4;
+/// Fewer rounds that agree may do so by chance.
+constexpr size_t kMinSettled = 5;
+/// A call that took this many times the shortest sample needs no trial to be called slow enough.
+constexpr double kSurelyLong = 10;
 
 double ns_since(Clock::time_point start) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
@@ -41,21 +45,30 @@ struct Sample {
 /// One contestant's samples while rounds go on.
 class Series {
  public:
-  Series(const std::function<void()>& call, const TimingOptions& options) : call_(call) {
-    // Two calls tell the order of magnitude; fast kernels then get a better look.
-    double once = time_batch(1).ns;
-    if (once < options.warm_below_ns) once = std::min(once, time_batch(1).ns);
-    if (once < options.min_sample_ns) once = std::min(once, time_batch(4).ns);
+  Series(const std::function<void()>& call, const TimingOptions& options, double expected_ns) : call_(call) {
+    double once = expected_ns;
+    if (once < kSurelyLong * options.min_sample_ns) {
+      // Two calls tell the order of magnitude; fast kernels then get a better look.
+      once = time_batch(1).ns;
+      if (once < options.warm_below_ns) once = std::min(once, time_batch(1).ns);
+      if (once < options.min_sample_ns) once = std::min(once, time_batch(4).ns);
+    }
     const double wanted = std::ceil(options.min_sample_ns / std::max(once, 1.0));
     batch_ = static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(kMaxBatch)));
     if (once * batch_ < options.warm_below_ns)
       warm_calls_ =
           static_cast<int>(std::clamp(std::ceil(kWarmNs / std::max(once, 1.0)), 1.0, kMaxWarmCalls));
+    if (once * batch_ < kLongSample_ns) tries_ = options.tries;
   }
 
   void measure() {
     for (int n = 0; n < warm_calls_; ++n) call_();
-    samples_.push_back(time_batch(batch_));
+    Sample best = time_batch(batch_);
+    for (int n = 1; n < tries_; ++n) {
+      const Sample next = time_batch(batch_);
+      if (next.clean != best.clean ? next.clean : next.ns < best.ns) best = next;
+    }
+    samples_.push_back(best);
   }
 
   const std::vector<Sample>& samples() const { return samples_; }
@@ -74,17 +87,19 @@ class Series {
   std::vector<Sample> samples_;
   int batch_ = 1;
   int warm_calls_ = 0;
+  int tries_ = 1;
 };
 
 /// Rounds that count for a pair: those in which both samples are clean, or all when too few are.
 std::vector<size_t> valid_rounds(const std::vector<Sample>& a, const std::vector<Sample>& b) {
   std::vector<size_t> rounds;
-  for (size_t n = 0; n < a.size(); ++n) {
+  const size_t count = std::min(a.size(), b.size());  // one of them may have left the rounds
+  for (size_t n = 0; n < count; ++n) {
     if (a[n].clean && b[n].clean) rounds.push_back(n);
   }
   if (rounds.size() >= kMinRounds) return rounds;
-  rounds.resize(a.size());
-  for (size_t n = 0; n < a.size(); ++n) rounds[n] = n;
+  rounds.resize(count);
+  for (size_t n = 0; n < count; ++n) rounds[n] = n;
   return rounds;
 }
 
@@ -96,15 +111,35 @@ Estimate speedup_of(const Series& baseline, const Series& own) {
   return estimate_median(std::move(ratios));
 }
 
-bool precise(const std::vector<Series>& all, double precision) {
-  if (all.size() == 1) {
-    std::vector<double> times;
-    for (const Sample& sample : all[0].samples()) times.push_back(sample.ns);
-    return estimate_median(std::move(times)).relative_width() < precision;
+/// Whether a contestant's ratio is known well enough; the time itself when it is the only one.
+bool settled(const std::vector<Series>& all, size_t n, double precision) {
+  if (n > 0) return speedup_of(all[0], all[n]).relative_width() < precision;
+  std::vector<double> times;
+  for (const Sample& sample : all[0].samples()) times.push_back(sample.ns);
+  return estimate_median(std::move(times)).relative_width() < precision;
+}
+
+/// Whether a contestant has as many undisturbed rounds as a median needs.
+bool has_enough(const std::vector<Series>& all, size_t n) {
+  const std::vector<Sample>& own = all[n].samples();
+  int clean = 0;
+  for (size_t round = 0; round < own.size(); ++round)
+    clean += own[round].clean && all[0].samples()[round].clean ? 1 : 0;
+  return clean >= kMinRounds;
+}
+
+/// Takes those that need no more rounds out of `open`; all or none of them unless settled ones may leave.
+void close_settled(const std::vector<Series>& all, const TimingOptions& options, bool budget_spent,
+                   std::vector<size_t>& open) {
+  const auto is_done = [&](size_t n) {
+    if (budget_spent && has_enough(all, n)) return true;
+    return all[n].samples().size() >= kMinSettled && settled(all, n, options.precision);
+  };
+  if (options.drop_settled) {
+    std::erase_if(open, is_done);
+  } else if (std::all_of(open.begin(), open.end(), is_done)) {
+    open.clear();
   }
-  return std::all_of(all.begin() + 1, all.end(), [&](const Series& series) {
-    return speedup_of(all[0], series).relative_width() < precision;
-  });
 }
 
 ContestantTimes summarize(const Series& baseline, const Series& own) {
@@ -123,19 +158,29 @@ ContestantTimes summarize(const Series& baseline, const Series& own) {
 }  // namespace
 
 std::vector<ContestantTimes> time_contestants(const std::vector<std::function<void()>>& contestants,
-                                              const TimingOptions& options) {
+                                              const TimingOptions& options,
+                                              const std::vector<double>& expected_ns) {
   if (contestants.empty()) return {};
   std::vector<Series> all;
   all.reserve(contestants.size());
-  for (const std::function<void()>& contestant : contestants) all.emplace_back(contestant, options);
+  for (size_t n = 0; n < contestants.size(); ++n)
+    all.emplace_back(contestants[n], options, n < expected_ns.size() ? expected_ns[n] : 0);
+  std::vector<size_t> open;  // those that others are not waiting for; the baseline only when it is alone
+  for (size_t n = all.size() > 1 ? 1 : 0; n < all.size(); ++n) open.push_back(n);
 
   const double budget_ns = options.budget_s * 1e9 * static_cast<double>(contestants.size());
   const Clock::time_point start = Clock::now();
   for (int round = 0; round < options.max_rounds; ++round) {
     const double spent = ns_since(start);
     if (round >= kMinRounds && spent > 4 * budget_ns) break;
-    if (round >= options.min_rounds && (spent > budget_ns || precise(all, options.precision))) break;
-    for (size_t n = 0; n < all.size(); ++n) all[round % 2 == 0 ? n : all.size() - 1 - n].measure();
+    if (round >= options.min_rounds) {
+      close_settled(all, options, spent > budget_ns, open);
+      if (open.empty()) break;
+    }
+    std::vector<size_t> turn = open;
+    if (turn[0] != 0) turn.insert(turn.begin(), 0);
+    if (round % 2 != 0) std::reverse(turn.begin(), turn.end());
+    for (const size_t n : turn) all[n].measure();
   }
 
   std::vector<ContestantTimes> times;

@@ -12,10 +12,15 @@ struct TimingOptions {
   double budget_s = 0.15;       ///< for each contestant; rounds go on while it lasts and precision is lacking
   double precision = 0.02;      ///< enough when every ratio's interval is within this share of it
   double min_sample_ns = 20e3;  ///< fast kernels are called in batches that take this long
-  int min_rounds = 7;           ///< fewer (at least 3) only when the budget is spent four times over
+  int min_rounds = 7;  ///< at least 2; fewer (at least 3) only when the budget is spent four times over
   int max_rounds = 400;
   /// Samples shorter than this follow untimed calls, which bring the operands back into the caches.
   double warm_below_ns = 20e6;
+  /// Of samples shorter than 10 ms the best undisturbed one of so many in a row counts.
+  int tries = 1;
+  /// Contestants that are precise enough leave the rounds, the baseline goes on with the others. Times of
+  /// those that left early then compare by their ratios only.
+  bool drop_settled = false;
 };
 
 /// The times of one contestant.
@@ -30,8 +35,10 @@ struct ContestantTimes {
 /// Calls the contestants in turn, forwards in even rounds and backwards in odd ones. A sample during which
 /// any thread of the process was switched out involuntarily is rejected, unless it is long (10 ms) or fewer
 /// than three would be left. Contestant 0 is what the others are compared with. Every contestant must have
-/// been called before.
+/// been called before; `expected_ns` (empty, or one for each; 0: unknown) is how long that took, which spares
+/// slow ones a trial.
 std::vector<ContestantTimes> time_contestants(const std::vector<std::function<void()>>& contestants,
-                                              const TimingOptions& options);
+                                              const TimingOptions& options,
+                                              const std::vector<double>& expected_ns = {});
 
 }  // namespace waco::measure

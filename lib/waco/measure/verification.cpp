@@ -98,6 +98,7 @@ Verification Reference::compare(const T* out) const {
       }
       if (signs_.empty()) continue;
       double sum = 0;
+#pragma omp simd reduction(+ : sum)
       for (int64_t j = 0; j < rhs; ++j) sum += signs_[j] * static_cast<double>(row[j]);
       // Independent errors of rhs elements, added with random signs, grow with the square root of their
       // number.

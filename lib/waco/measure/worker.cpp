@@ -62,7 +62,8 @@ class Worker {
     problem.type = schedule::parse_value_type(command.at("type").get<std::string>()).value();
     problem.rhs = command.at("rhs");
     bench_ = std::make_unique<Bench>(read_tensor_memory(kTensorDescriptor), problem, command.at("seed"),
-                                     command.at("threads"));
+                                     command.at("threads"), command.at("reference_limit"));
+    bench_->set_single_run(command.at("single_run_ns"));
     ::close(kTensorDescriptor);
     channel_.send({{"event", "opened"}});
   }
@@ -84,6 +85,7 @@ class Worker {
     const double censor_ns = command.at("censor_ratio").get<double>() * baseline_ns_;
     std::vector<Entrant> entrants(contestants.size());
     std::vector<std::function<void()>> calls = {caller(baseline_)};
+    std::vector<double> expected_ns = {baseline_ns_};
     std::vector<size_t> timed;
     for (size_t n = 0; n < contestants.size(); ++n) {
       channel_.send({{"event", "started"}, {"contestant", n}});
@@ -91,13 +93,15 @@ class Worker {
       channel_.send({{"event", "result"}, {"contestant", n}, {"preparation", preparation}});
       if (preparation.status == Status::kOk && !preparation.censored) {
         calls.push_back(caller(entrants[n]));
+        expected_ns.push_back(preparation.first_run_ns);
         timed.push_back(n);
       } else {
         entrants[n] = Entrant();
       }
     }
     std::vector<ContestantTimes> times;
-    if (!timed.empty()) times = time_contestants(calls, command.at("timing").get<TimingOptions>());
+    if (!timed.empty())
+      times = time_contestants(calls, command.at("timing").get<TimingOptions>(), expected_ns);
     channel_.send({{"event", "timed"}, {"timed", timed}, {"times", times}});
   }
 
