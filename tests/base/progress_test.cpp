@@ -32,6 +32,13 @@ TEST_CASE("progress: a line tells steps, share, time and what is left", "[base]"
   CHECK(progress_line("reading", 7, 0, 2.0) == "reading 7, 2 s");
 }
 
+TEST_CASE("progress: a line with rates leaves out steps that took no time", "[base]") {
+  CHECK(progress_line_with_rates("measuring", 130, 200, 1, 100, 2.0) ==
+        "measuring 130/200 (65 %), 2 s, 15.0/s, 3.3 % failed, about 5 s left");
+  CHECK(progress_line_with_rates("measuring", 100, 200, 0, 100, 0.0) ==
+        "measuring 100/200 (50 %), 0 s, 0.0/s, 0.0 % failed");
+}
+
 TEST_CASE("progress: elsewhere than on a terminal there are plain lines", "[base]") {
   const std::string text = written([](std::FILE* file) {
     CHECK_FALSE(Progress::style_for(file).bar);

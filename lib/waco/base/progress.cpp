@@ -34,6 +34,18 @@ std::string progress_line(const std::string& what, int64_t done, int64_t total, 
   return line;
 }
 
+std::string progress_line_with_rates(const std::string& what, int64_t done, int64_t total, int64_t failed,
+                                     int64_t skipped, double seconds) {
+  const auto timed = static_cast<double>(done - skipped);
+  const double rate = seconds > 0 ? timed / seconds : 0;
+  std::string line = fmt::format("{} {}/{} ({} %), {:.0f} s, {:.1f}/s, {:.1f} % failed", what, done, total,
+                                 total > 0 ? 100 * done / total : 0, seconds, rate,
+                                 timed > 0 ? 100 * static_cast<double>(failed) / timed : 0.0);
+  if (rate > 0 && done < total)
+    line += fmt::format(", about {:.0f} s left", static_cast<double>(total - done) / rate);
+  return line;
+}
+
 Progress::Style Progress::style_for(std::FILE* stream) {
   const char* no_color = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
@@ -58,8 +70,22 @@ Progress::~Progress() {
 }
 
 void Progress::advance(int64_t steps) {
+  add(steps, 0, 0);
+}
+
+void Progress::fail(int64_t steps) {
+  add(steps, steps, 0);
+}
+
+void Progress::skip(int64_t steps) {
+  add(steps, 0, steps);
+}
+
+void Progress::add(int64_t done, int64_t failed, int64_t skipped) {
   const std::lock_guard lock(mutex_);
-  done_ += steps;
+  done_ += done;
+  failed_ += failed;
+  skipped_ += skipped;
   const Clock::time_point now = Clock::now();
   if (std::chrono::duration<double>(now - last_report_).count() < style_.interval_s) return;
   last_report_ = now;
@@ -73,7 +99,9 @@ int64_t Progress::done() const {
 
 void Progress::report(Clock::time_point now) {
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  const std::string line = progress_line(what_, done_, total_, seconds);
+  const std::string line = style_.rates
+                               ? progress_line_with_rates(what_, done_, total_, failed_, skipped_, seconds)
+                               : progress_line(what_, done_, total_, seconds);
   if (style_.bar) {
     fmt::print(stream_, "{}{} {}", kEraseLine, bar(done_, total_, style_.color), line);
     bar_shown_ = true;

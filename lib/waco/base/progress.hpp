@@ -16,6 +16,7 @@ class Progress {
     bool bar = false;  ///< redraw one line
     bool color = false;
     double interval_s = 10;  ///< least time between two reports
+    bool rates = false;      ///< tell steps per second and the share of failed ones
   };
   /// A bar ten times a second when `stream` is a terminal, otherwise a line every 10 s; color unless NO_COLOR
   /// is set.
@@ -31,10 +32,15 @@ class Progress {
 
   /// `steps` more are done.
   void advance(int64_t steps = 1);
+  /// The same for steps that failed.
+  void fail(int64_t steps = 1);
+  /// The same for steps that took no time, such as those done by an earlier run.
+  void skip(int64_t steps);
   int64_t done() const;
 
  private:
   using Clock = std::chrono::steady_clock;
+  void add(int64_t done, int64_t failed, int64_t skipped);
   void report(Clock::time_point now);
 
   const std::string what_;
@@ -44,11 +50,18 @@ class Progress {
   const Clock::time_point start_ = Clock::now();
   mutable std::mutex mutex_;
   int64_t done_ = 0;
+  int64_t failed_ = 0;
+  int64_t skipped_ = 0;
   Clock::time_point last_report_ = start_;
   bool bar_shown_ = false;
 };
 
 /// "measuring 3/10 (30 %), 12 s, about 28 s left".
 std::string progress_line(const std::string& what, int64_t done, int64_t total, double seconds);
+
+/// "measuring 130/200 (65 %), 2 s, 15.0/s, 3.3 % failed, about 5 s left": of the steps that are done,
+/// `failed` failed and `skipped` took no time.
+std::string progress_line_with_rates(const std::string& what, int64_t done, int64_t total, int64_t failed,
+                                     int64_t skipped, double seconds);
 
 }  // namespace waco
