@@ -1,0 +1,86 @@
+// Pairs of records, matrix by matrix.
+#include "waco/dataset/agreement.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "waco/base/error.hpp"
+
+namespace waco::dataset {
+namespace {
+
+/// The cost of one point in both datasets.
+struct Twice {
+  double first = 0;
+  double second = 0;
+  bool censored = false;  ///< in either
+};
+
+bool has_time(const Record& record) {
+  return record.ok() && record.speedup > 0;
+}
+
+std::string group_of(const Record& record) {
+  return fmt::format("{} {} {} {} {}", record.matrix_hash, schedule::name(record.problem.op),
+                     schedule::name(record.problem.type), record.problem.rhs, record.threads);
+}
+
+void count_pairs(const std::vector<Twice>& points, double margin, Agreement& agreement) {
+  for (size_t a = 0; a < points.size(); ++a)
+    for (size_t b = 0; b < points.size(); ++b) {
+      if (points[a].censored && points[b].censored) continue;
+      if (points[b].first <= (1 + margin) * points[a].first) continue;
+      ++agreement.num_pairs;  // a is faster than b
+      if (points[b].second < points[a].second) ++agreement.num_reversed;
+    }
+}
+
+}  // namespace
+
+Agreement compare(const std::vector<Record>& first, const std::vector<Record>& second, Order order,
+                  double margin) {
+  const auto cost = [&](const Record& record) {
+    return order == Order::kTime ? static_cast<double>(record.time_ns) : 1 / record.speedup;
+  };
+  std::unordered_map<std::string, const Record*> by_key;
+  for (const Record& record : second)
+    if (has_time(record)) by_key[key(record)] = &record;
+  std::map<std::string, std::vector<Twice>> groups;
+  std::vector<double> changes;
+  for (const Record& record : first) {
+    const auto at = by_key.find(key(record));
+    if (at == by_key.end() || !has_time(record)) continue;
+    const Record& other = *at->second;
+    groups[group_of(record)].push_back({cost(record), cost(other), record.censored || other.censored});
+    if (record.timed() && other.timed()) changes.push_back(std::abs(cost(other) / cost(record) - 1));
+  }
+  Agreement agreement;
+  for (const auto& [group, points] : groups) {
+    agreement.num_common += static_cast<int64_t>(points.size());
+    count_pairs(points, margin, agreement);
+  }
+  std::sort(changes.begin(), changes.end());
+  if (!changes.empty()) agreement.median_change = changes[changes.size() / 2];
+  return agreement;
+}
+
+nlohmann::ordered_json to_json(const Agreement& agreement) {
+  return {{"common_records", agreement.num_common},
+          {"pairs", agreement.num_pairs},
+          {"reversed_pairs", agreement.num_reversed},
+          {"reversed_share", std::round(agreement.reversed_share() * 1e5) / 1e5},
+          {"median_change", std::round(agreement.median_change * 1e5) / 1e5}};
+}
+
+std::string to_text(const Agreement& agreement, Order order) {
+  return fmt::format(
+      "by {}: {} records in both; {} pairs on one matrix differ by more than 10 %, {} of them ({:.2f} %) are "
+      "ordered the other way round; the median change is {:.1f} %\n",
+      order == Order::kTime ? "time" : "time / fixed_csr's", agreement.num_common, agreement.num_pairs,
+      agreement.num_reversed, 100 * agreement.reversed_share(), 100 * agreement.median_change);
+}
+
+}  // namespace waco::dataset

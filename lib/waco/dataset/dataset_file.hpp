@@ -1,0 +1,81 @@
+// Datasets as files: JSON Lines that start with an artifact header and are only ever appended to. The
+// interface of this folder; the keys are in docs/file-formats.md.
+//
+// A run may be killed at any moment. Every line is written by one call, so that at most the last one can be
+// incomplete: readers drop it with a warning, and it is cut off before anything is appended.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "waco/base/machine.hpp"
+#include "waco/dataset/record.hpp"
+
+namespace waco::dataset {
+
+inline constexpr const char* kDatasetFormat = "waco-dataset";
+inline constexpr int kDatasetVersion = 1;
+
+/// The first line of a dataset.
+struct Header {
+  nlohmann::ordered_json created_by;
+  Machine machine;                ///< of every record that does not name another
+  std::vector<Machine> machines;  ///< of a file that mixes them: what records' `machine` counts
+  nlohmann::ordered_json
+      collection;  ///< the options it was collected with; null after a merge of unlike ones
+};
+
+/// The header as one line of JSON, without a newline.
+std::string header_line(const Header& header);
+
+/// Whether times of both may be compared: equal CPUs, caches, instruction sets and compilers.
+bool same_machine(const Machine& a, const Machine& b);
+
+/// What reading found besides the records.
+struct ReadSummary {
+  Header header;
+  int64_t num_records = 0;
+  int64_t valid_bytes = 0;  ///< of the content (inflated) up to the end of the last complete line
+  bool torn = false;        ///< an incomplete last line was left out
+};
+
+/// Hands over every record of a dataset, plain or gzipped, in file order. Throws InputError when the file is
+/// none, or a line other than the last is damaged.
+ReadSummary read_dataset(const std::filesystem::path& file, const std::function<void(Record&&)>& on_record);
+
+/// A dataset in memory.
+struct Dataset {
+  Header header;
+  std::vector<Record> records;
+};
+/// Warns about a torn line.
+Dataset load_dataset(const std::filesystem::path& file);
+
+/// A dataset that this process alone appends to.
+class DatasetAppender {
+ public:
+  /// Creates the file with `header`, or continues one that is there: cuts a torn line off, hands its records
+  /// over, and leaves its header as it is. Throws InputError when the file is no dataset, UsageError when it
+  /// was collected with other options or on another machine, and EnvironmentError when another process
+  /// appends to it or it can't be written.
+  DatasetAppender(std::filesystem::path file, const Header& header,
+                  const std::function<void(Record&&)>& on_record);
+  ~DatasetAppender();
+  DatasetAppender(const DatasetAppender&) = delete;
+  DatasetAppender& operator=(const DatasetAppender&) = delete;
+
+  /// Writes one line and hands it to the operating system. Throws EnvironmentError, with the file as it was.
+  void append(const Record& record);
+  /// Waits until everything is on the disk.
+  void sync();
+
+ private:
+  std::filesystem::path file_;
+  int fd_ = -1;
+};
+
+}  // namespace waco::dataset

@@ -1,0 +1,173 @@
+// Two passes over the inputs: their headers, then their records.
+#include "waco/dataset/merge.hpp"
+
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+
+namespace waco::dataset {
+namespace fs = std::filesystem;
+namespace {
+
+/// A file under a temporary name, gzipped or not, that takes its place at the end.
+class Output {
+ public:
+  explicit Output(fs::path file)
+      : file_(std::move(file)),
+        temporary_(temporary_name(file_)),
+        // "T" writes without compression or a gzip header.
+        gz_(::gzopen(temporary_.c_str(), file_.extension() == ".gz" ? "wxbe9" : "wxbeT")) {
+    if (gz_ == nullptr) fail();
+  }
+  ~Output() {
+    if (gz_ == nullptr) return;
+    ::gzclose(gz_);
+    ::unlink(temporary_.c_str());
+  }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  void line(const std::string& text) {
+    if (::gzwrite(gz_, text.data(), static_cast<unsigned>(text.size())) != static_cast<int>(text.size()) ||
+        ::gzputc(gz_, '\n') < 0)
+      fail();
+  }
+  void finish() {
+    const int closed = ::gzclose(gz_);
+    gz_ = nullptr;
+    if (closed != Z_OK || ::rename(temporary_.c_str(), file_.c_str()) != 0) {
+      const int cause = errno;
+      ::unlink(temporary_.c_str());
+      errno = cause;
+      fail();
+    }
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw EnvironmentError(fmt::format("{}: can't be written: {}", file_.string(), std::strerror(errno)));
+  }
+
+  const fs::path file_;
+  const fs::path temporary_;
+  gzFile gz_;
+};
+
+class Merge {
+ public:
+  Merge(const std::vector<fs::path>& inputs, const MergeOptions& options)
+      : inputs_(inputs), options_(options) {
+    for (const fs::path& input : inputs_) headers_.push_back(read_dataset(input, [](Record&&) {}).header);
+    for (const Header& header : headers_) {
+      std::vector<int>& places = places_.emplace_back();
+      for (const Machine& machine : machines_of(header)) places.push_back(place_of(machine));
+    }
+    if (machines_.size() > 1 && !options_.allow_different_machines) refuse();
+  }
+
+  Header header() const {
+    Header header;
+    header.created_by = options_.created_by;
+    header.machine = machines_[0];
+    if (machines_.size() > 1) header.machines = machines_;
+    header.collection = headers_[0].collection;
+    for (const Header& other : headers_) {
+      // Shards of one collection differ in nothing else.
+      nlohmann::ordered_json collection = other.collection;
+      if (collection.is_object()) collection.erase("shard");
+      if (header.collection.is_object()) header.collection.erase("shard");
+      if (collection != header.collection) header.collection = nullptr;
+    }
+    return header;
+  }
+
+  MergeSummary write(Output& output) {
+    output.line(header_line(header()));
+    for (size_t file = 0; file < inputs_.size(); ++file)
+      read_dataset(inputs_[file], [&](Record&& record) {
+        if (accept(file, record)) {
+          output.line(to_json(record).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+          ++summary_.num_records;
+        }
+      });
+    return summary_;
+  }
+
+ private:
+  static std::vector<Machine> machines_of(const Header& header) {
+    return header.machines.empty() ? std::vector<Machine>{header.machine} : header.machines;
+  }
+
+  int place_of(const Machine& machine) {
+    const auto same = [&](const Machine& other) { return same_machine(machine, other); };
+    const auto at = std::find_if(machines_.begin(), machines_.end(), same);
+    if (at != machines_.end()) return static_cast<int>(at - machines_.begin());
+    machines_.push_back(machine);
+    return static_cast<int>(machines_.size()) - 1;
+  }
+
+  [[noreturn]] void refuse() const {
+    size_t other = 1;
+    while (places_[other] == places_[0]) ++other;
+    throw UsageError(fmt::format(
+        "{} and {} were collected on different machines ({}, {}; {}, {}), whose times do not compare; "
+        "--allow-different-machines merges them and keeps the machine of each record",
+        inputs_[0].string(), inputs_[other].string(), headers_[0].machine.cpu_model,
+        headers_[0].machine.compiler.version, headers_[other].machine.cpu_model,
+        headers_[other].machine.compiler.version));
+  }
+
+  /// Whether the record belongs into the result; its machine and split are made those of the result.
+  bool accept(size_t file, Record& record) {
+    const auto at = static_cast<size_t>(record.machine.value_or(0));
+    if (at >= places_[file].size())
+      throw InputError(inputs_[file].string(), 0, "a record names a machine that the header lacks");
+    record.machine.reset();
+    if (machines_.size() > 1) record.machine = places_[file][at];
+    if (!keys_.insert(content_hash(key(record))).second) {
+      ++summary_.num_repeated;
+      return false;
+    }
+    if (owner_.emplace(record.matrix_hash, record.matrix).first->second != record.matrix) {
+      ++summary_.num_renamed;
+      return false;
+    }
+    const Split split = split_.emplace(record.original, record.split).first->second;
+    if (split != record.split) ++summary_.num_resplit;
+    record.split = split;
+    return true;
+  }
+
+  const std::vector<fs::path>& inputs_;
+  const MergeOptions& options_;
+  std::vector<Header> headers_;
+  std::vector<Machine> machines_;
+  std::vector<std::vector<int>> places_;  ///< per input: place in machines_ of each of its machines
+  std::unordered_set<std::string> keys_;
+  std::unordered_map<std::string, std::string> owner_;  ///< pattern -> name it was first met under
+  std::unordered_map<std::string, Split> split_;        ///< original -> side it was first met on
+  MergeSummary summary_;
+};
+
+}  // namespace
+
+MergeSummary merge_datasets(const std::vector<fs::path>& inputs, const fs::path& output,
+                            const MergeOptions& options) {
+  WACO_ASSERT(!inputs.empty());
+  Merge merge(inputs, options);
+  Output file(output);
+  const MergeSummary summary = merge.write(file);
+  file.finish();
+  return summary;
+}
+
+}  // namespace waco::dataset

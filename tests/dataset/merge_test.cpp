@@ -1,0 +1,99 @@
+// Joining datasets of shards and of machines.
+#include "waco/dataset/merge.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "sample_records.hpp"
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+
+using namespace waco;
+using namespace waco::dataset;
+using waco::dataset::testing::sample_header;
+using waco::dataset::testing::sample_record;
+using waco::dataset::testing::write_dataset;
+
+namespace {
+
+Header shard_header(const std::string& shard) {
+  Header header = sample_header();
+  header.collection["shard"] = shard;
+  return header;
+}
+
+}  // namespace
+
+TEST_CASE("merge: shards give one dataset with all their records, in order", "[dataset]") {
+  const TemporaryFolder folder;
+  const auto a = write_dataset(folder.path() / "a.jsonl", shard_header("0/2"), {sample_record("m1")});
+  const auto b = write_dataset(folder.path() / "b.jsonl", shard_header("1/2"),
+                               {sample_record("m2"), sample_record("m2", 32)});
+  const std::string name = GENERATE("all.jsonl", "all.jsonl.gz");
+  const auto out = folder.path() / name;
+  CHECK(merge_datasets({a, b}, out, {}).num_records == 3);
+  const Dataset merged = load_dataset(out);
+  REQUIRE(merged.records.size() == 3);
+  CHECK(merged.records[0].matrix == "m1");
+  CHECK(merged.records[2].plan == sample_record("m2", 32).plan);
+  CHECK_FALSE(merged.records[0].machine.has_value());
+  CHECK(merged.header.collection == sample_header().collection);
+  const bool gzipped = read_file(out).substr(0, 2) == "\x1f\x8b";
+  CHECK(gzipped == (name == "all.jsonl.gz"));
+}
+
+TEST_CASE("merge: machines are not mixed unless that is allowed, and then told apart", "[dataset]") {
+  const TemporaryFolder folder;
+  const auto a = write_dataset(folder.path() / "a.jsonl", sample_header("CPU A"), {sample_record("m1")});
+  const auto b = write_dataset(folder.path() / "b.jsonl", sample_header("CPU B"), {sample_record("m1")});
+  const auto out = folder.path() / "all.jsonl";
+  CHECK_THROWS_WITH(merge_datasets({a, b}, out, {}), Catch::Contains("--allow-different-machines"));
+  CHECK_FALSE(std::filesystem::exists(out));
+  merge_datasets({a, b}, out, {.allow_different_machines = true, .created_by = {}});
+  const Dataset mixed = load_dataset(out);
+  REQUIRE(mixed.header.machines.size() == 2);
+  REQUIRE(mixed.records.size() == 2);  // the same point, but on two machines
+  CHECK(mixed.records[0].machine == 0);
+  CHECK(mixed.records[1].machine == 1);
+  // A mixed dataset merges again; its records keep their machines.
+  const auto again = folder.path() / "again.jsonl";
+  const MergeSummary summary =
+      merge_datasets({b, out}, again, {.allow_different_machines = true, .created_by = {}});
+  CHECK(summary.num_records == 2);
+  CHECK(summary.num_repeated == 1);
+  const Dataset twice = load_dataset(again);
+  CHECK(twice.header.machines.at(0).cpu_model == "CPU B");
+  CHECK(twice.records.at(0).machine == 0);
+  CHECK(twice.records.at(1).machine == 1);
+}
+
+TEST_CASE("merge: what an earlier dataset has is not repeated, renamed or put on the other side",
+          "[dataset]") {
+  const TemporaryFolder folder;
+  const auto a = write_dataset(folder.path() / "a.jsonl", sample_header(), {sample_record("m1", 16, 1.5)});
+  Record renamed = sample_record("m9", 32);
+  renamed.matrix_hash = sample_record("m1").matrix_hash;
+  Record copy = sample_record("copy", 16);
+  copy.original = "m1";
+  copy.split = Split::kValidation;
+  const auto b = write_dataset(folder.path() / "b.jsonl", sample_header(),
+                               {sample_record("m1", 16, 2.0), renamed, copy});
+  const MergeSummary summary = merge_datasets({a, b}, folder.path() / "all.jsonl", {});
+  CHECK(summary.num_repeated == 1);
+  CHECK(summary.num_renamed == 1);
+  CHECK(summary.num_resplit == 1);
+  const Dataset merged = load_dataset(folder.path() / "all.jsonl");
+  REQUIRE(merged.records.size() == 2);
+  CHECK(merged.records[0].speedup == 1.5);
+  CHECK(merged.records[1].split == Split::kTraining);
+}
+
+TEST_CASE("merge: a result may replace one of its inputs, and a bad input leaves it alone", "[dataset]") {
+  const TemporaryFolder folder;
+  const auto a = write_dataset(folder.path() / "a.jsonl", sample_header(), {sample_record("m1")});
+  const auto b = write_dataset(folder.path() / "b.jsonl", sample_header(), {sample_record("m2")});
+  merge_datasets({a, b}, a, {});
+  CHECK(load_dataset(a).records.size() == 2);
+  CHECK_THROWS_AS(merge_datasets({a, folder.path() / "missing.jsonl"}, a, {}), InputError);
+  CHECK(load_dataset(a).records.size() == 2);
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 2);
+}

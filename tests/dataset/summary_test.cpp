@@ -1,0 +1,66 @@
+// The numbers that describe a dataset, and the noise of its labels.
+#include "waco/dataset/summary.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "sample_records.hpp"
+#include "waco/dataset/agreement.hpp"
+
+using namespace waco::dataset;
+using waco::dataset::testing::sample_record;
+
+TEST_CASE("summary: records are counted by stratum and status, and against the best of their matrix",
+          "[dataset]") {
+  Record failed = sample_record("m1", 3, 0);
+  failed.status = waco::measure::Status::kCompile;
+  failed.time_ns = 0;
+  Record censored = sample_record("m1", 4, 3.9);  // at most this fast: no candidate for the best
+  censored.censored = true;
+  std::vector<Record> records = {
+      sample_record("m1", 1, 4), sample_record("m1", 2, 2), sample_record("m1", 5, 1.9), failed, censored,
+      sample_record("m2", 1, 1)};
+  records[5].stratum = "uniform";
+  const Summary summary = summarize(records);
+  CHECK(summary.num_records == 6);
+  CHECK(summary.num_matrices == 2);
+  CHECK(summary.num_within_2x == 3);  // speedups 4 and 2 on m1, 1 on m2
+  CHECK(summary.num_censored == 1);
+  CHECK(summary.per_status.at("compile") == 1);
+  CHECK(summary.per_stratum.at("csr_like").num_records == 5);
+  CHECK(summary.per_stratum.at("csr_like").num_ok == 4);
+  CHECK(summary.per_stratum.at("uniform").num_best == 1);
+  CHECK(summary.best_speedup == Approx(2));  // geometric mean of 4 and 1
+  CHECK(to_json(summary).at("within_2x_of_best_share") == 0.5);
+  CHECK(to_text(summary).find("50.0 % of the records") != std::string::npos);
+}
+
+TEST_CASE("summary: an empty dataset has no shares", "[dataset]") {
+  const Summary summary = summarize({});
+  CHECK(summary.num_records == 0);
+  CHECK(to_json(summary).at("within_2x_of_best_share") == 0);
+}
+
+TEST_CASE("agreement: pairs beyond the margin count, and those that change order", "[dataset]") {
+  const std::vector<Record> first = {sample_record("m", 1, 1.0), sample_record("m", 2, 1.05),
+                                     sample_record("m", 3, 2.0), sample_record("other", 1, 5.0)};
+  // 1 and 2 are within the margin; 3 is clearly the fastest at first and slower than 1 the second time.
+  const std::vector<Record> second = {sample_record("m", 1, 1.8), sample_record("m", 2, 1.0),
+                                      sample_record("m", 3, 1.7), sample_record("elsewhere", 1, 5.0)};
+  const Agreement agreement = compare(first, second, Order::kRatio);
+  CHECK(agreement.num_common == 3);
+  CHECK(agreement.num_pairs == 2);
+  CHECK(agreement.num_reversed == 1);
+  CHECK(agreement.reversed_share() == 0.5);
+  CHECK(compare(first, second, Order::kTime).num_pairs == 0);  // all took as long; fixed_csr did not
+}
+
+TEST_CASE("agreement: a dataset agrees with itself, and two censored records make no pair", "[dataset]") {
+  std::vector<Record> records = {sample_record("m", 1, 1), sample_record("m", 2, 0.2),
+                                 sample_record("m", 3, 0.1)};
+  records[1].censored = records[2].censored = true;
+  const Agreement agreement = compare(records, records, Order::kRatio);
+  CHECK(agreement.num_pairs == 2);
+  CHECK(agreement.num_reversed == 0);
+  CHECK(agreement.median_change == 0);
+}
