@@ -1,0 +1,211 @@
+// waco-collect: measures points on many matrices and keeps the times as a dataset; joins and describes
+// datasets.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "waco/base/command_line.hpp"
+#include "waco/base/signals.hpp"
+#include "waco/base/version.hpp"
+#include "waco/collect/collector.hpp"
+#include "waco/dataset/agreement.hpp"
+#include "waco/dataset/merge.hpp"
+#include "waco/dataset/summary.hpp"
+#include "waco/tune/problem_options.hpp"
+
+namespace {
+
+using namespace waco;
+
+constexpr const char* kProgram = "waco-collect";
+constexpr const char* kExamples = R"(Examples:
+  waco-collect --synthetic 6 --op spmv --per-matrix 20 --seed 7 -o data.jsonl
+  waco-collect matrices/ --augment 2 --op spmm --rhs 256 -o spmm.jsonl
+  waco-collect --list train.txt --op sddmm --shard 0/4 -o data.jsonl   (writes data.0-of-4.jsonl)
+  waco-collect merge data.*-of-4.jsonl -o data.jsonl.gz
+  waco-collect info data.jsonl.gz
+  waco-collect info first.jsonl --against second.jsonl
+
+A run that was ended in any way is continued by the same command.
+
+Exit codes: 0 done, or ended by a signal with all records kept; 1 failed, 2 usage, 3 unreadable input,
+5 compiler unusable, 6 some matrices could not be used.)";
+
+struct Options {
+  CommonOptions common;
+  tune::ProblemOptions problem;
+  collect::InputOptions inputs;
+  int per_matrix = 100;
+  int num_copies = 0;
+  double censor_ratio = 4;
+  double validation_share = 0.2;
+  double max_fill = 20;
+  std::string shard;
+  std::string output;
+
+  std::vector<std::string> merged;
+  bool allow_different_machines = false;
+
+  std::string dataset;
+  std::string against;
+  bool json = false;
+
+  bool merge_given = false;
+  bool info_given = false;
+  std::string command;
+};
+
+void add_collect_options(CLI::App& app, Options& options) {
+  app.add_option("INPUT", options.inputs.paths, "Matrices or tensors, and folders that hold them");
+  app.add_option("--list", options.inputs.lists, "File with an input a line; - is stdin");
+  app.add_option("--synthetic", options.inputs.num_synthetic, "Generate so many matrices of all families")
+      ->check(CLI::Range(1, 1000000));
+  app.add_option("--augment", options.num_copies, "Reshaped copies of every matrix")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
+  tune::add_problem_options(app, options.problem, false);
+  app.add_option("--per-matrix", options.per_matrix, "Records of each matrix")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  app.add_option("--censor", options.censor_ratio,
+                 "Stop points slower than this many times fixed_csr after their first run (0: never)")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  app.add_option("--validation-share", options.validation_share, "Share of originals kept for validation")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  app.add_option("--max-fill", options.max_fill, "Values a format may store per nonzero")
+      ->check(CLI::Range(1.0, 1e6))
+      ->capture_default_str();
+  app.add_option("--shard", options.shard,
+                 "INDEX/COUNT: do one of COUNT equal parts (default: from SLURM_ARRAY_TASK_ID and _COUNT)");
+  app.add_option("-o,--output", options.output, "The dataset, JSON Lines; continued when it is there");
+  add_common_options(app, kProgram, options.common);
+}
+
+bool parse(int argc, char** argv, Options& options) {
+  CLI::App app("Measures formats and schedules on many matrices and keeps the times as a dataset.", kProgram);
+  app.footer(kExamples);
+  add_collect_options(app, options);
+  CLI::App* merge = app.add_subcommand("merge", "Join datasets");
+  merge->add_option("DATASET", options.merged, "Datasets, plain or gzipped")->required();
+  merge->add_option("-o,--output", options.output, "The result; gzipped when its name ends in .gz")
+      ->required();
+  merge->add_flag("--allow-different-machines", options.allow_different_machines,
+                  "Mix machines, and keep the machine of each record");
+  CLI::App* info = app.add_subcommand("info", "Describe a dataset");
+  info->add_option("DATASET", options.dataset, "A dataset, plain or gzipped")->required();
+  info->add_option("--against", options.against,
+                   "Compare with a dataset of the same points measured again: how often order differs");
+  info->add_flag("--json", options.json, "Print one JSON document");
+  app.require_subcommand(0, 1);
+  options.command = command_text(argc, argv);
+  if (!parse_command_line(app, argc, argv, options.common)) return false;
+  options.merge_given = merge->parsed();
+  options.info_given = info->parsed();
+  return true;
+}
+
+nlohmann::ordered_json created_by(const Options& options) {
+  return {{"program", kProgram}, {"version", version()}, {"command", options.command}};
+}
+
+void print(const std::string& text) {
+  fmt::print("{}", text);
+  if (std::fflush(stdout) != 0) throw EnvironmentError("stdout can't be written");
+}
+
+ExitCode run_merge(const Options& options) {
+  const std::vector<std::filesystem::path> inputs(options.merged.begin(), options.merged.end());
+  const dataset::MergeSummary summary = dataset::merge_datasets(
+      inputs, options.output, {options.allow_different_machines, created_by(options)});
+  spdlog::info("wrote {}: {} records of {} datasets", options.output, summary.num_records, inputs.size());
+  if (summary.num_repeated > 0)
+    spdlog::warn("{} records left out: an earlier dataset has the same points", summary.num_repeated);
+  if (summary.num_renamed > 0)
+    spdlog::warn("{} records left out: an earlier dataset has their matrices under other names",
+                 summary.num_renamed);
+  if (summary.num_resplit > 0)
+    spdlog::warn(
+        "{} records changed sides: an earlier dataset has their originals on the other side of the "
+        "split",
+        summary.num_resplit);
+  return ExitCode::kDone;
+}
+
+ExitCode run_info(const Options& options) {
+  const dataset::Dataset first = dataset::load_dataset(options.dataset);
+  const dataset::Summary summary = dataset::summarize(first.records);
+  nlohmann::ordered_json document = to_json(summary);
+  std::string text = to_text(summary);
+  if (!options.against.empty()) {
+    const dataset::Dataset second = dataset::load_dataset(options.against);
+    for (const dataset::Order order : {dataset::Order::kTime, dataset::Order::kRatio}) {
+      const dataset::Agreement agreement = dataset::compare(first.records, second.records, order);
+      const char* key = order == dataset::Order::kTime ? "against" : "against_by_ratio";
+      document[key] = to_json(agreement);
+      text += to_text(agreement, order);
+    }
+  }
+  print(options.json ? document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n" : text);
+  return ExitCode::kDone;
+}
+
+collect::CollectOptions collect_options(const Options& options) {
+  if (options.output.empty()) throw UsageError("-o is required: the dataset to write or continue");
+  if (std::filesystem::path(options.output).extension() == ".gz")
+    throw UsageError("a dataset is collected uncompressed; 'waco-collect merge' writes .gz");
+  collect::CollectOptions result;
+  result.inputs = options.inputs;
+  result.problem = tune::choose_problem(options.problem).problem;
+  result.threads = options.common.threads;
+  result.compiler = options.common.compiler;
+  result.seed = options.common.seed;
+  result.per_matrix = options.per_matrix;
+  result.num_copies = options.num_copies;
+  result.censor_ratio = options.censor_ratio;
+  result.validation_share = options.validation_share;
+  result.max_fill = options.max_fill;
+  if (!options.shard.empty()) {
+    result.shard = collect::parse_shard(options.shard);
+  } else if (const auto shard = collect::shard_of_array_task()) {
+    result.shard = *shard;
+    spdlog::info("shard {}/{}, from the Slurm array task", shard->index, shard->count);
+  }
+  result.output = options.output;
+  if (result.shard.count > 1) result.output = collect::shard_path(options.output, result.shard);
+  result.created_by = created_by(options);
+  return result;
+}
+
+ExitCode run_collect(const Options& options, const StopToken& stop) {
+  const collect::CollectOptions collecting = collect_options(options);
+  const collect::CollectSummary summary = collect::collect(collecting, stop);
+  spdlog::info("{}: {} records, {} of them new in {:.1f} s ({:.1f}/s), {} failed; {} matrices complete",
+               collecting.output.string(), summary.num_before + summary.num_records, summary.num_records,
+               summary.seconds, static_cast<double>(summary.num_records) / std::max(summary.seconds, 1e-3),
+               summary.num_failed, summary.num_matrices);
+  if (summary.stopped) {
+    spdlog::warn("stopped ({}); the same command continues", stop.reason());
+    return ExitCode::kDone;
+  }
+  if (summary.num_unreadable == 0) return ExitCode::kDone;
+  spdlog::warn("{} matrices could not be used", summary.num_unreadable);
+  return summary.num_matrices > 0 ? ExitCode::kPartial : ExitCode::kInput;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return guarded_main(kProgram, [&] {
+    const StopToken stop = stop_on_signals();
+    Options options;
+    if (!parse(argc, argv, options)) return ExitCode::kDone;
+    if (options.merge_given) return run_merge(options);
+    if (options.info_given) return run_info(options);
+    return run_collect(options, stop);
+  });
+}

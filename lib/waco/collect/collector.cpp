@@ -1,0 +1,234 @@
+// The run over all matrices of a shard.
+#include "waco/collect/collector.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <map>
+#include <optional>
+
+#include "waco/base/error.hpp"
+#include "waco/base/machine.hpp"
+#include "waco/base/progress.hpp"
+#include "waco/collect/matrix_run.hpp"
+#include "waco/dataset/dataset_file.hpp"
+#include "waco/measure/compiler.hpp"
+
+namespace waco::collect {
+namespace {
+
+using matrix::CorpusItem;
+
+/// What the file was begun with; a run with other values would mix unlike records.
+nlohmann::ordered_json collection_json(const CollectOptions& options, int threads) {
+  nlohmann::ordered_json json = {{"op", schedule::name(options.problem.op)},
+                                 {"type", schedule::name(options.problem.type)},
+                                 {"rhs", options.problem.rhs},
+                                 {"threads", threads},
+                                 {"seed", options.seed},
+                                 {"per_matrix", options.per_matrix},
+                                 {"augment", options.num_copies},
+                                 {"censor_ratio", options.censor_ratio},
+                                 {"validation_share", options.validation_share},
+                                 {"max_fill", options.max_fill}};
+  if (options.shard.count > 1) json["shard"] = fmt::format("{}/{}", options.shard.index, options.shard.count);
+  return json;
+}
+
+class Collection {
+ public:
+  Collection(const CollectOptions& options, const StopToken& stop)
+      : options_(options),
+        stop_(stop),
+        threads_(options.threads > 0 ? options.threads : usable_threads()),
+        target_(measure::Compiler::find(options.compiler).target()),
+        machine_(describe_machine(target_.command)),
+        items_(own_items()),
+        file_(options.output, header(), [this](dataset::Record&& record) { ledger_.add(record); }),
+        pool_(options.problem, threads_, options.seed),
+        context_{options, choice_options(), pool_, compiled_, stop, {}} {
+    for (const CorpusItem& item : items_) ++num_named_[{item.name, record_source(item)}];
+    context_.on_record = [this](const dataset::Record& record) { keep(record); };
+    summary_.num_before = ledger_.num_records();
+  }
+
+  CollectSummary run() {
+    const auto start = std::chrono::steady_clock::now();
+    Progress::Style style = Progress::style_for(stderr);
+    style.rates = true;
+    progress_.emplace("collecting", num_planned(), stderr, style);
+    for (const CorpusItem& item : items_) {
+      if (stop_()) break;
+      collect_original(item);
+    }
+    progress_.reset();
+    summary_.stopped = stop_();
+    summary_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return summary_;
+  }
+
+ private:
+  std::vector<CorpusItem> own_items() const {
+    const std::vector<CorpusItem> all =
+        gather_items(options_.inputs, schedule::sparse_order(options_.problem.op), options_.seed);
+    std::vector<CorpusItem> own;
+    for (size_t place = 0; place < all.size(); ++place)
+      if (options_.shard.owns(place)) own.push_back(all[place]);
+    return own;
+  }
+
+  dataset::Header header() const {
+    dataset::Header header;
+    header.created_by = options_.created_by;
+    header.machine = machine_;
+    header.collection = collection_json(options_, threads_);
+    return header;
+  }
+
+  ChoiceOptions choice_options() const {
+    ChoiceOptions choice;
+    choice.problem = options_.problem;
+    choice.threads = threads_;
+    choice.per_matrix = options_.per_matrix;
+    choice.seed = options_.seed;
+    choice.max_fill = options_.max_fill;
+    // Of all memory, not of what is free now: the points must be the same in every run. Several candidates
+    // are packed at the same time, and packing needs room as well.
+    choice.max_bytes = std::max<int64_t>(machine_.memory_bytes / 24, int64_t{1} << 20);
+    choice.vector_bytes = target_.vector_bytes;
+    return choice;
+  }
+
+  int64_t num_planned() const {
+    return static_cast<int64_t>(items_.size()) * (1 + options_.num_copies) * options_.per_matrix;
+  }
+
+  /// An original and its reshaped copies, which one shard makes together.
+  void collect_original(const CorpusItem& item) {
+    std::vector<int64_t> dims;
+    int64_t num_nonzeros = 0;
+    if (!collect_item(item, dims, num_nonzeros)) {
+      progress_->skip(int64_t{options_.num_copies} * options_.per_matrix);
+      return;
+    }
+    if (options_.num_copies == 0) return;
+    for (const CorpusItem& copy :
+         matrix::augmented(item, dims, num_nonzeros, options_.num_copies, options_.seed)) {
+      std::vector<int64_t> ignored;
+      int64_t also_ignored = 0;
+      if (stop_()) return;
+      collect_item(copy, ignored, also_ignored);
+    }
+  }
+
+  /// False when the matrix can't be used. Sets its shape.
+  bool collect_item(const CorpusItem& item, std::vector<int64_t>& dims, int64_t& num_nonzeros) {
+    const std::string source = record_source(item);
+    const MatrixLedger* before = ledger_.find(item.name, source);
+    const auto named = num_named_.find({item.name, source});
+    const bool only_one = named == num_named_.end() || named->second == 1;
+    if (before != nullptr && only_one && static_cast<int>(before->plans.size()) >= options_.per_matrix) {
+      dims = before->dims;
+      num_nonzeros = before->num_nonzeros;
+      progress_->skip(options_.per_matrix);
+      ++summary_.num_matrices;
+      return true;
+    }
+    try {
+      const matrix::SparseTensor tensor = make(item);
+      dims = tensor.dims;
+      num_nonzeros = tensor.num_nonzeros();
+      return collect_tensor(item, tensor);
+    } catch (const Error& error) {
+      if (error.code() == ExitCode::kCompiler || writing_failed_) throw;
+      leave_out(item, error.what());
+    } catch (const std::bad_alloc&) {
+      leave_out(item, "not enough memory");
+    } catch (const std::exception& error) {  // a bug of ours that this matrix meets; the others go on
+      leave_out(item, error.what());
+    }
+    return false;
+  }
+
+  void leave_out(const CorpusItem& item, const char* reason) {
+    if (stop_()) return;  // being stopped is no fault of the matrix
+    spdlog::warn("{}: left out: {}", item.name, reason);
+    ++summary_.num_unreadable;
+    progress_->skip(options_.per_matrix);
+  }
+
+  bool collect_tensor(const CorpusItem& item, const matrix::SparseTensor& tensor) {
+    const int order = schedule::sparse_order(options_.problem.op);
+    if (tensor.order() != order)
+      throw InputError(item.source, 0,
+                       fmt::format("{} needs a {}", schedule::name(options_.problem.op),
+                                   order == 2 ? "matrix" : "3-D tensor"));
+    if (tensor.num_nonzeros() == 0) throw InputError(item.source, 0, "has no nonzeros to measure on");
+    const dataset::Record record = common_record(item, tensor);
+    const MatrixLedger* before = ledger_.find(record.matrix_hash);
+    if (before != nullptr && before->matrix != item.name) {
+      spdlog::info("{}: left out, has the pattern of {}", item.name, before->matrix);
+      progress_->skip(options_.per_matrix);
+      return true;
+    }
+    const MatrixLedger own = before != nullptr ? *before : MatrixLedger();
+    const auto num_before = static_cast<int64_t>(own.plans.size());
+    const int64_t num_records = summary_.num_records;
+    progress_->skip(num_before);
+    if (!collect_matrix(tensor, record, own, context_)) return true;
+    file_.sync();
+    ++summary_.num_matrices;
+    // Tiny matrices have fewer points than asked for.
+    progress_->skip(options_.per_matrix - num_before - (summary_.num_records - num_records));
+    return true;
+  }
+
+  dataset::Record common_record(const CorpusItem& item, const matrix::SparseTensor& tensor) const {
+    dataset::Record record;
+    record.matrix = item.name;
+    record.matrix_hash = matrix::pattern_hash(tensor);
+    record.original = item.original;
+    record.source = record_source(item);
+    record.dims = tensor.dims;
+    record.num_nonzeros = tensor.num_nonzeros();
+    record.split = dataset::split_of(item.original, options_.seed, options_.validation_share);
+    record.problem = options_.problem;
+    record.threads = threads_;
+    record.seed = options_.seed;
+    return record;
+  }
+
+  void keep(const dataset::Record& record) {
+    writing_failed_ = true;  // unless the next line returns
+    file_.append(record);
+    writing_failed_ = false;
+    ledger_.add(record);
+    ++summary_.num_records;
+    summary_.num_failed += record.ok() ? 0 : 1;
+    record.ok() ? progress_->advance() : progress_->fail();
+  }
+
+  const CollectOptions& options_;
+  StopToken stop_;
+  const int threads_;
+  const CompilerTarget target_;
+  const Machine machine_;
+  const std::vector<CorpusItem> items_;
+  std::map<std::pair<std::string, std::string>, int> num_named_;
+  Ledger ledger_;
+  dataset::DatasetAppender file_;
+  StructurePool pool_;
+  std::set<std::string> compiled_;
+  RunContext context_;
+  std::optional<Progress> progress_;
+  CollectSummary summary_;
+  bool writing_failed_ = false;
+};
+
+}  // namespace
+
+CollectSummary collect(const CollectOptions& options, const StopToken& stop) {
+  return Collection(options, stop).run();
+}
+
+}  // namespace waco::collect

@@ -1,0 +1,51 @@
+// The whole collection: matrix after matrix, record after record, continued where an earlier run was ended.
+// The interface of this folder.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "waco/base/signals.hpp"
+#include "waco/collect/inputs.hpp"
+#include "waco/collect/shard.hpp"
+#include "waco/schedule/op.hpp"
+
+namespace waco::collect {
+
+struct CollectOptions {
+  InputOptions inputs;
+  schedule::Problem problem;
+  int threads = 0;       ///< 0: all that this process may use
+  std::string compiler;  ///< empty: $CXX or the system's
+  uint64_t seed = 1;
+  int per_matrix = 100;
+  int num_copies = 0;       ///< reshaped copies of every original
+  double censor_ratio = 4;  ///< times fixed_csr; 0: nothing is censored
+  double validation_share = 0.2;
+  double max_fill = 20;
+  Shard shard;
+  std::filesystem::path output;       ///< of the shard, see shard_path
+  nlohmann::ordered_json created_by;  ///< of the file's header
+};
+
+struct CollectSummary {
+  int64_t num_records = 0;     ///< written by this run
+  int64_t num_before = 0;      ///< that were in the file
+  int64_t num_failed = 0;      ///< records of this run whose status is not ok
+  int64_t num_matrices = 0;    ///< of the shard, copies included, that have all their records
+  int64_t num_unreadable = 0;  ///< matrices that could not be read or measured at all
+  double seconds = 0;
+  bool stopped = false;
+};
+
+/// Collects what the output lacks. A matrix that can't be read or measured is reported and the rest goes on.
+///
+/// Throws UsageError for options that make no sense or differ from those the output was begun with,
+/// InputError for inputs that are not there, and EnvironmentError when the output can't be written or the
+/// compiler can't be used.
+CollectSummary collect(const CollectOptions& options, const StopToken& stop);
+
+}  // namespace waco::collect

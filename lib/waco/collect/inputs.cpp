@@ -1,0 +1,128 @@
+// Files, folders, lists and synthetic items.
+#include "waco/collect/inputs.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+
+namespace waco::collect {
+namespace fs = std::filesystem;
+namespace {
+
+using matrix::CorpusItem;
+
+constexpr std::string_view kSynthetic = "synthetic: ";
+
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+std::string trimmed(std::string_view line) {
+  const size_t begin = line.find_first_not_of(" \t\r");
+  if (begin == std::string_view::npos) return {};
+  return std::string(line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1));
+}
+
+class Gathering {
+ public:
+  explicit Gathering(int order) : order_(order) {}
+
+  void add(CorpusItem item) {
+    if (seen_.insert(item.source).second) items_.push_back(std::move(item));
+  }
+
+  void add_path(const std::string& path) {
+    std::error_code error;
+    if (fs::is_directory(path, error)) {
+      add_folder(path);
+    } else if (path == "-" || fs::exists(path, error)) {
+      add(matrix::file_item(path));
+    } else {
+      throw InputError(path, 0, "there is no such file or folder");
+    }
+  }
+
+  void add_list(const std::string& file) {
+    std::string text;
+    try {
+      text = read_file(file == "-" ? "/dev/stdin" : file);
+    } catch (const EnvironmentError& unreadable) {
+      throw Error(ExitCode::kInput, unreadable.what());
+    }
+    int64_t number = 0;
+    for (size_t begin = 0; begin < text.size();) {
+      const size_t end = std::min(text.find('\n', begin), text.size());
+      const std::string line = trimmed(std::string_view(text).substr(begin, end - begin));
+      begin = end + 1;
+      ++number;
+      if (line.empty() || line[0] == '#') continue;
+      add_line(file, number, line);
+    }
+  }
+
+  std::vector<CorpusItem> take() { return std::move(items_); }
+
+ private:
+  void add_line(const std::string& file, int64_t number, const std::string& line) {
+    try {
+      if (line.rfind(kSynthetic, 0) == 0) {
+        add(matrix::synthetic_item(line.substr(kSynthetic.size())));
+      } else {
+        add_path(line);
+      }
+    } catch (const Error& error) {
+      throw InputError(file, number, error.what());
+    }
+  }
+
+  void add_folder(const fs::path& folder) {
+    const std::string kind = order_ == 3 ? ".tns" : ".mtx";
+    std::vector<std::string> files;
+    std::error_code error;
+    const auto options = fs::directory_options::skip_permission_denied;
+    for (auto at = fs::recursive_directory_iterator(folder, options, error);
+         !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+      const std::string path = at->path().string();
+      std::error_code ignored;
+      if ((ends_with(path, kind) || ends_with(path, kind + ".gz")) && at->is_regular_file(ignored))
+        files.push_back(path);
+    }
+    if (error) throw InputError(folder.string(), 0, fmt::format("can't be searched: {}", error.message()));
+    if (files.empty())
+      throw InputError(folder.string(), 0, fmt::format("holds no {} or {}.gz file", kind, kind));
+    std::sort(files.begin(), files.end());
+    for (const std::string& file : files) add(matrix::file_item(file));
+  }
+
+  int order_;
+  std::set<std::string> seen_;
+  std::vector<CorpusItem> items_;
+};
+
+}  // namespace
+
+std::vector<CorpusItem> gather_items(const InputOptions& options, int order, uint64_t seed) {
+  if (options.paths.empty() && options.lists.empty() && options.num_synthetic == 0)
+    throw UsageError("nothing to collect on: name matrices or folders, --list or --synthetic");
+  Gathering gathering(order);
+  for (const std::string& path : options.paths) gathering.add_path(path);
+  for (const std::string& list : options.lists) gathering.add_list(list);
+  if (options.num_synthetic > 0)
+    for (CorpusItem& item : matrix::synthetic_corpus(options.num_synthetic, order, seed))
+      gathering.add(std::move(item));
+  std::vector<CorpusItem> items = gathering.take();
+  if (items.empty()) throw UsageError("nothing to collect on: the lists are empty");
+  return items;
+}
+
+std::string record_source(const matrix::CorpusItem& item) {
+  if (item.source.rfind(kSynthetic, 0) == 0) return item.source;
+  // Behind the path of a file there may be steps, " | step".
+  const size_t steps = std::min(item.source.find(" | "), item.source.size());
+  return fs::path(item.source.substr(0, steps)).filename().string() + item.source.substr(steps);
+}
+
+}  // namespace waco::collect

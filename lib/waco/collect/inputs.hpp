@@ -1,0 +1,28 @@
+// The originals of a collection, from what the command line names.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "waco/matrix/corpus.hpp"
+
+namespace waco::collect {
+
+struct InputOptions {
+  std::vector<std::string> paths;  ///< files and folders
+  std::vector<std::string> lists;  ///< files with one input a line
+  int num_synthetic = 0;
+};
+
+/// Items in the order named: files, folders (searched with their subfolders, sorted by path; .mtx files for
+/// `order` 2, .tns for 3, gzipped or not), the lines of the lists, then synthetic ones. A line of a list is a
+/// file or folder, or "synthetic: " and a recipe; empty lines and those that begin with '#' say nothing. A
+/// source that is named twice counts once. Throws UsageError when nothing is named, and InputError for a
+/// list that can't be read and for paths that are not there.
+std::vector<matrix::CorpusItem> gather_items(const InputOptions& options, int order, uint64_t seed);
+
+/// What records call an item's source: its path without the folder, or its recipe.
+std::string record_source(const matrix::CorpusItem& item);
+
+}  // namespace waco::collect

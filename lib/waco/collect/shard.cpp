@@ -1,0 +1,61 @@
+// Shards from the command line and from Slurm.
+#include "waco/collect/shard.hpp"
+
+#include <charconv>
+#include <cstdlib>
+
+#include "waco/base/error.hpp"
+
+namespace waco::collect {
+namespace {
+
+constexpr int kMaxShards = 100000;
+
+std::optional<int> whole_number(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+std::optional<int> from_environment(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? std::nullopt : whole_number(text);
+}
+
+}  // namespace
+
+Shard parse_shard(const std::string& text) {
+  const size_t slash = text.find('/');
+  const std::optional<int> index = whole_number(std::string_view(text).substr(0, slash));
+  const std::optional<int> count =
+      slash == std::string::npos ? std::nullopt : whole_number(std::string_view(text).substr(slash + 1));
+  if (!index || !count || *count < 1 || *count > kMaxShards || *index >= *count)
+    throw UsageError(
+        fmt::format("--shard '{}' is not INDEX/COUNT with an index from 0, such as 0/4 to 3/4", text));
+  return {*index, *count};
+}
+
+std::optional<Shard> shard_of_array_task() {
+  const std::optional<int> id = from_environment("SLURM_ARRAY_TASK_ID");
+  const std::optional<int> count = from_environment("SLURM_ARRAY_TASK_COUNT");
+  if (!id || !count || *count < 1) return std::nullopt;
+  const int first = from_environment("SLURM_ARRAY_TASK_MIN").value_or(0);
+  const int step = std::max(from_environment("SLURM_ARRAY_TASK_STEP").value_or(1), 1);
+  const int index = (*id - first) / step;
+  if (*id < first || (*id - first) % step != 0 || index >= *count)
+    throw UsageError(
+        fmt::format("task {} of this Slurm array has no place among {} evenly numbered ones; submit an array "
+                    "such as 0-{}, or say --shard",
+                    *id, *count, *count - 1));
+  return Shard{index, *count};
+}
+
+std::filesystem::path shard_path(const std::filesystem::path& file, const Shard& shard) {
+  std::filesystem::path name = file.stem();
+  name += fmt::format(".{}-of-{}", shard.index, shard.count);
+  name += file.extension();
+  return file.parent_path() / name;
+}
+
+}  // namespace waco::collect

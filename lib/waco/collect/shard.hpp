@@ -1,0 +1,29 @@
+// One of several equal parts of a collection, for runs on a cluster.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace waco::collect {
+
+/// Part `index` (from 0) of `count`.
+struct Shard {
+  int index = 0;
+  int count = 1;
+  /// Whether the shard does the item at this place of the list of originals.
+  bool owns(size_t place) const { return place % static_cast<size_t>(count) == static_cast<size_t>(index); }
+};
+
+/// "0/4" is the first of four. Throws UsageError.
+Shard parse_shard(const std::string& text);
+
+/// The shard of a Slurm array task (SLURM_ARRAY_TASK_ID, _COUNT, _MIN and _STEP); nullopt outside of one.
+/// Throws UsageError when the array's tasks are not numbered evenly.
+std::optional<Shard> shard_of_array_task();
+
+/// "data.jsonl" of shard 0/4 is "data.0-of-4.jsonl".
+std::filesystem::path shard_path(const std::filesystem::path& file, const Shard& shard);
+
+}  // namespace waco::collect

@@ -1,0 +1,138 @@
+// waco-collect as users run it: datasets, shards, merges, faults.
+#include "collection.hpp"
+
+using namespace waco;
+using namespace waco::cli;
+
+TEST_CASE("cli: a collection has every stratum, and info describes it", "[cli]") {
+  Workspace work;
+  const std::string output = work.path("data.jsonl");
+  const RunResult run = spmv_collection(matrices(work), output).run();
+  INFO(run.err);
+  REQUIRE(run.ok());
+  CHECK(run.out.empty());
+  const std::vector<json> records = records_of(output);
+  CHECK(records.size() == 60);
+  const Outline outline = outline_of(records);
+  CHECK(outline.num_doubled == 0);
+  for (const char* stratum : {"fixed_csr", "model", "blocked", "sliced", "sparse_blocks", "csr_like", "coo",
+                              "uniform", "neighbours"})
+    CHECK(outline.counts.count(std::string("kind1 ") + stratum) == 1);
+  for (const json& record : records) {
+    CHECK(record.at("status") == "ok");
+    CHECK(record.at("time_ns") > 0);
+    CHECK(record.at("fixed_csr_ns") > 0);
+    CHECK(record.at("threads") == 2);
+  }
+  const RunResult info = Program("waco-collect").with("info", output, "--against", output, "--json").run();
+  REQUIRE(info.ok());
+  const json summary = json::parse(info.out);
+  CHECK(summary.at("records") == 60);
+  CHECK(summary.at("matrices") == 3);
+  CHECK(summary.at("strata").at("fixed_csr").at("records") == 3);
+  CHECK(summary.at("against").at("reversed_pairs") == 0);
+  // The same command finds nothing left to do.
+  const std::string before = read_file(output);
+  REQUIRE(spmv_collection(matrices(work), output).run().ok());
+  CHECK(read_file(output) == before);
+}
+
+TEST_CASE("cli: every op is collected on synthetic inputs", "[cli]") {
+  Workspace work;
+  const std::string op = GENERATE("spmv", "spmm", "sddmm", "mttkrp");
+  const std::string list = work.write(
+      "list", op == "mttkrp" ? "synthetic: tensor i=90 k=80 l=30 nnz=2000\n" : "synthetic: stencil2d n=24\n");
+  const std::string output = work.path("data.jsonl");
+  Program program = collect().with("--list", list, "--op", op, "--per-matrix", "12", "-o", output);
+  if (op != "spmv") program.with("--rhs", "16", "--type", "f64");
+  const RunResult run = program.run();
+  INFO(op << run.err);
+  REQUIRE(run.ok());
+  const std::vector<json> records = records_of(output);
+  CHECK(records.size() == 12);
+  for (const json& record : records) {
+    INFO(record.dump());
+    CHECK(record.at("status") == "ok");
+    CHECK(record.at("op") == op);
+  }
+}
+
+TEST_CASE("cli: merged shards are the dataset of one run", "[cli]") {
+  Workspace work;
+  const std::vector<std::string> files = matrices(work);
+  const std::string whole = work.path("whole.jsonl");
+  REQUIRE(spmv_collection(files, whole).run().ok());
+  const std::string output = work.path("data.jsonl");
+  REQUIRE(spmv_collection(files, output).with("--shard", "0/2").run().ok());
+  REQUIRE(spmv_collection(files, output)
+              .environment("SLURM_ARRAY_TASK_ID", "6")
+              .environment("SLURM_ARRAY_TASK_COUNT", "2")
+              .environment("SLURM_ARRAY_TASK_MIN", "5")
+              .run()
+              .ok());
+  CHECK_FALSE(std::filesystem::exists(output));
+  const RunResult merge =
+      Program("waco-collect")
+          .with("merge", work.path("data.0-of-2.jsonl"), work.path("data.1-of-2.jsonl"), "-o", output)
+          .run();
+  INFO(merge.err);
+  REQUIRE(merge.ok());
+  CHECK(outline_of(records_of(output)) == outline_of(records_of(whole)));
+}
+
+TEST_CASE("cli: copies of a matrix stay on its side of the split", "[cli]") {
+  Workspace work;
+  const std::string output = work.path("data.jsonl");
+  const RunResult run =
+      spmv_collection(matrices(work), output).with("--augment", "2", "--validation-share", "0.5").run();
+  INFO(run.err);
+  REQUIRE(run.ok());
+  std::map<std::string, std::set<std::string>> sides;
+  std::map<std::string, std::set<std::string>> copies;
+  for (const json& record : records_of(output)) {
+    sides[record.at("original")].insert(record.at("split").get<std::string>());
+    copies[record.at("original")].insert(record.at("matrix").get<std::string>());
+  }
+  CHECK(sides.size() == 3);
+  for (const auto& [original, split] : sides) CHECK(split.size() == 1);
+  for (const auto& [original, names] : copies) CHECK(names.size() == 3);
+}
+
+TEST_CASE("cli: a matrix that can't be used is left out, and the code says so", "[cli]") {
+  Workspace work;
+  std::vector<std::string> files = {matrices(work)[0], work.write("bad.mtx", "nonsense\n"), work.tensor()};
+  const std::string output = work.path("data.jsonl");
+  const RunResult run = spmv_collection(files, output).run();
+  CHECK(run.end.code == 6);
+  CHECK(run.err.find("bad") != std::string::npos);
+  CHECK(run.err.find("needs a matrix") != std::string::npos);
+  CHECK(records_of(output).size() == 20);
+  files.erase(files.begin());
+  CHECK(spmv_collection(files, work.path("none.jsonl")).run().end.code == 3);
+}
+
+TEST_CASE("cli: wrong uses of waco-collect end with code 2 or 3, touch nothing and say why", "[cli]") {
+  Workspace work;
+  const std::string matrix = work.matrix();
+  const std::string output = work.path("data.jsonl");
+  const auto complains = [](const Program& program, int code, const std::string& text) {
+    const RunResult run = program.run();
+    INFO(run.err);
+    CHECK(run.end.code == code);
+    CHECK(run.err.find(text) != std::string::npos);
+  };
+  complains(collect().with(matrix, "--op", "spmv"), 2, "-o is required");
+  complains(collect().with(matrix, "-o", output), 2, "--op is required");
+  complains(collect().with("--op", "spmv", "-o", output), 2, "nothing to collect on");
+  complains(collect().with(matrix, "--op", "spmv", "-o", output + ".gz"), 2, "merge");
+  complains(collect().with(matrix, "--op", "spmv", "-o", output, "--shard", "4/4"), 2, "4/4");
+  complains(collect().with(matrix, "--op", "spmv", "-o", output, "--per-matrix", "0"), 2, "per-matrix");
+  complains(collect().with(work.path("missing.mtx"), "--op", "spmv", "-o", output), 3, "missing.mtx");
+  complains(collect().with(matrix, "--op", "spmv", "-o", matrix), 3, "waco-dataset");
+  complains(Program("waco-collect").with("info", matrix), 3, "waco-dataset");
+  complains(Program("waco-collect").with("merge", matrix, "-o", output), 3, "waco-dataset");
+  CHECK_FALSE(std::filesystem::exists(output));
+  REQUIRE(collect().with(matrix, "--op", "spmv", "--per-matrix", "3", "-o", output).run().ok());
+  complains(collect().with(matrix, "--op", "spmv", "--per-matrix", "4", "-o", output), 2, "per_matrix");
+  CHECK(records_of(output).size() == 3);
+}
