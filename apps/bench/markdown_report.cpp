@@ -46,7 +46,7 @@ std::string losses_of(const Groups& groups) {
       text += fmt::format("| {} | {} | {} | {:.2f} |\n", problem_text(group[0]->problem), loss.matrix,
                           loss.peer, loss.speedup);
   if (text.empty()) return "";
-  return "\n| clear losses | matrix | peer | ours over it |\n|---|---|---|---|\n" + text;
+  return "\nClear losses:\n\n| problem | matrix | peer | ours over it |\n|---|---|---|---|\n" + text;
 }
 
 std::string cell(const Record& record) {
