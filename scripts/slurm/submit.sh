@@ -4,8 +4,8 @@
 #   scripts/slurm/submit.sh [--shards N] FOLDER [SBATCH OPTION...] -- waco-collect OPTION...
 #   scripts/slurm/submit.sh [--shards N] FOLDER [SBATCH OPTION...] -- waco-tune --list FILE OPTION...
 #
-#   scripts/slurm/submit.sh --shards 8 /shared/spmm --time=8:00:00 -- waco-collect /shared/matrices --op spmm
-#   scripts/slurm/submit.sh --shards 8 /shared/tuned --partition=short -- waco-tune --list test.txt --op spmv --rhs 32
+#   scripts/slurm/submit.sh --shards 8 /scratch/spmm --time=8:00:00 -- waco-collect /scratch/matrices --op spmm
+#   scripts/slurm/submit.sh --shards 8 /scratch/tuned --partition=short -- waco-tune --list test.txt --op spmv --rhs 32
 #
 # FOLDER, which all nodes must see, keeps everything: the arguments, one dataset a shard or one result a matrix, and the
 # logs. It must not be used with other arguments. The same command again submits what is not done. A task that meets its

@@ -28,15 +28,6 @@ int lines(const std::string& text) {
   return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
 }
 
-void check_refused(const Program& program, int code, const std::string& text) {
-  const RunResult result = program.run();
-  INFO(fmt::format("{}", fmt::join(program.arguments(), " ")) << "\n" << result.err);
-  CHECK(result.end.code == code);
-  CHECK(result.out.empty());
-  CHECK(result.err.find("error: ") != std::string::npos);
-  CHECK(result.err.find(text) != std::string::npos);
-}
-
 }  // namespace
 
 TEST_CASE("cli: waco-bench times all contestants of every op on the samples", "[cli]") {

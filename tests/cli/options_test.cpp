@@ -10,20 +10,10 @@ namespace {
 
 constexpr const char* kCsr = "spmv f32 | A: i:U k:C | loop: i k | par: serial";
 
-/// One error line on stderr that holds `text`, nothing on stdout.
-void check_refused(const Program& program, int code, const std::string& text) {
-  const RunResult result = program.run();
-  INFO(fmt::format("{}", fmt::join(program.arguments(), " ")) << "\n" << result.err);
-  CHECK(result.end.code == code);
-  CHECK(result.out.empty());
-  CHECK(result.err.find("error: ") != std::string::npos);
-  CHECK(result.err.find(text) != std::string::npos);
-}
-
 }  // namespace
 
 TEST_CASE("cli: --help shows examples and --version the commit, on stdout", "[cli]") {
-  for (const char* name : {"waco-tune", "waco-codegen", "waco-bench"}) {
+  for (const char* name : {"waco-tune", "waco-codegen", "waco-bench", "waco-collect"}) {
     const RunResult help = Program(name).with("--help").run();
     CHECK(help.ok());
     CHECK(help.out.find("Examples:") != std::string::npos);

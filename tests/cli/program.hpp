@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -53,6 +54,16 @@ inline Program tune() {
 }
 inline Program codegen() {
   return Program("waco-codegen");
+}
+
+/// One error line on stderr that holds `text`, nothing on stdout.
+inline void check_refused(const Program& program, int code, const std::string& text) {
+  const RunResult result = program.run();
+  INFO(fmt::format("{}", fmt::join(program.arguments(), " ")) << "\n" << result.err);
+  CHECK(result.end.code == code);
+  CHECK(result.out.empty());
+  CHECK(result.err.find("error: ") != std::string::npos);
+  CHECK(result.err.find(text) != std::string::npos);
 }
 
 /// A folder with inputs and room for outputs.
