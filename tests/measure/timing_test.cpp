@@ -124,27 +124,6 @@ TEST_CASE("timing: settled contestants leave the rounds when they may", "[measur
   CHECK(times[1].speedup.median > 0);
 }
 
-TEST_CASE("timing: disturbed samples do not count, and rounds go on until enough agree", "[measure]") {
-  // The second, third and fifth samples take ten times as long, as if the core was taken away.
-  int calls = 0;
-  TimingOptions options;
-  options.agreeing = 3;
-  options.budget_s = 0.012;
-  options.min_rounds = 3;
-  options.max_rounds = 20;
-  options.min_sample_ns = 1;
-  options.warm_below_ns = 0;
-  const std::vector<ContestantTimes> times =
-      time_contestants({[&] {
-                         ++calls;
-                         wait_us(calls == 2 || calls == 3 || calls == 5 ? 10000 : 2000);
-                       }},
-                       options, {2e6});
-  CHECK(calls >= 6);
-  CHECK(times[0].time_ns.median < 8e6);
-  CHECK(times[0].rejected_share >= 3.0 / 20);
-}
-
 TEST_CASE("timing: a known duration spares slow contestants their trial", "[measure]") {
   int calls = 0;
   TimingOptions options;

@@ -28,7 +28,6 @@ measure::TimingOptions label_timing() {
   timing.min_sample_ns = 200e3;
   timing.min_rounds = 3;
   timing.tries = 2;
-  timing.agreeing = 3;
   timing.max_rounds = 15;
   timing.warm_below_ns = 5e6;
   timing.drop_settled = true;

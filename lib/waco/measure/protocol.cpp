@@ -69,15 +69,10 @@ void from_json(const nlohmann::json& json, ContestantTimes& times) {
 }
 
 void to_json(nlohmann::json& json, const TimingOptions& options) {
-  json = {{"budget_s", options.budget_s},
-          {"precision", options.precision},
-          {"min_sample_ns", options.min_sample_ns},
-          {"min_rounds", options.min_rounds},
-          {"max_rounds", options.max_rounds},
-          {"warm_below_ns", options.warm_below_ns},
-          {"drop_settled", options.drop_settled},
-          {"tries", options.tries},
-          {"agreeing", options.agreeing}};
+  json = {{"budget_s", options.budget_s},           {"precision", options.precision},
+          {"min_sample_ns", options.min_sample_ns}, {"min_rounds", options.min_rounds},
+          {"max_rounds", options.max_rounds},       {"warm_below_ns", options.warm_below_ns},
+          {"drop_settled", options.drop_settled},   {"tries", options.tries}};
 }
 
 void from_json(const nlohmann::json& json, TimingOptions& options) {
@@ -89,7 +84,6 @@ void from_json(const nlohmann::json& json, TimingOptions& options) {
   json.at("warm_below_ns").get_to(options.warm_below_ns);
   json.at("drop_settled").get_to(options.drop_settled);
   json.at("tries").get_to(options.tries);
-  json.at("agreeing").get_to(options.agreeing);
 }
 
 }  // namespace waco::measure

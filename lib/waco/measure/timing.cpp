@@ -21,9 +21,6 @@ constexpr double kLongSample_ns = 10e6;
 /// all later ones.
 constexpr double kWarmNs = 8e6;
 constexpr double kMaxWarmCalls = 4;
-/// Samples that agree with the fastest, and those that something else must have slowed down.
-constexpr double kAgreeing = 1.1;
-constexpr double kDisturbed = 1.25;
 /// Fewer rounds that agree may do so by chance.
 constexpr size_t kMinSettled = 5;
 /// A call that took this many times the shortest sample needs no trial to be called slow enough.
@@ -72,18 +69,6 @@ class Series {
       if (next.clean != best.clean ? next.clean : next.ns < best.ns) best = next;
     }
     samples_.push_back(best);
-  }
-
-  double fastest_ns() const {
-    double fastest = samples_.at(0).ns;
-    for (const Sample& sample : samples_) fastest = std::min(fastest, sample.ns);
-    return fastest;
-  }
-
-  /// From here on samples that were disturbed are not clean.
-  void reject_disturbed() {
-    const double limit_ns = kDisturbed * fastest_ns();
-    for (Sample& sample : samples_) sample.clean = sample.clean && sample.ns <= limit_ns;
   }
 
   const std::vector<Sample>& samples() const { return samples_; }
@@ -135,23 +120,19 @@ bool settled(const std::vector<Series>& all, size_t n, double precision) {
 }
 
 /// Whether a contestant has as many undisturbed rounds as a median needs.
-bool has_enough(const std::vector<Series>& all, size_t n, const TimingOptions& options) {
+bool has_enough(const std::vector<Series>& all, size_t n) {
   const std::vector<Sample>& own = all[n].samples();
-  const double limit_ns = kAgreeing * all[n].fastest_ns();
   int clean = 0;
-  int agreeing = 0;
-  for (size_t round = 0; round < own.size(); ++round) {
+  for (size_t round = 0; round < own.size(); ++round)
     clean += own[round].clean && all[0].samples()[round].clean ? 1 : 0;
-    agreeing += own[round].ns <= limit_ns ? 1 : 0;
-  }
-  return clean >= kMinRounds && agreeing >= options.agreeing;
+  return clean >= kMinRounds;
 }
 
 /// Takes those that need no more rounds out of `open`; all or none of them unless settled ones may leave.
 void close_settled(const std::vector<Series>& all, const TimingOptions& options, bool budget_spent,
                    std::vector<size_t>& open) {
   const auto is_done = [&](size_t n) {
-    if (budget_spent && has_enough(all, n, options)) return true;
+    if (budget_spent && has_enough(all, n)) return true;
     return all[n].samples().size() >= kMinSettled && settled(all, n, options.precision);
   };
   if (options.drop_settled) {
@@ -202,8 +183,6 @@ std::vector<ContestantTimes> time_contestants(const std::vector<std::function<vo
     for (const size_t n : turn) all[n].measure();
   }
 
-  if (options.agreeing > 0)
-    for (Series& series : all) series.reject_disturbed();
   std::vector<ContestantTimes> times;
   for (const Series& series : all) times.push_back(summarize(all[0], series));
   return times;

@@ -18,10 +18,6 @@ struct TimingOptions {
   double warm_below_ns = 20e6;
   /// Of samples shorter than 10 ms the best undisturbed one of so many in a row counts.
   int tries = 1;
-  /// Within four budgets, rounds go on until so many samples are within 10 % of the fastest one, and samples
-  /// that are 25 % slower than it count as spoiled: another process, or another virtual machine, had the
-  /// core. 0: neither.
-  int agreeing = 0;
   /// Contestants that are precise enough leave the rounds, the baseline goes on with the others. Times of
   /// those that left early then compare by their ratios only.
   bool drop_settled = false;
