@@ -1,0 +1,91 @@
+// The learned cost model without libtorch: a model folder read back and evaluated. The network is defined in
+// docs/model.md. Results are the same bits for the same input on the same machine, whatever the number of
+// threads.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "waco/matrix/sparse_tensor.hpp"
+#include "waco/model/closed_form.hpp"
+#include "waco/model/cost_model.hpp"
+#include "waco/schedule/super_schedule.hpp"
+
+namespace waco::model {
+
+/// What a pattern looks like to the retrieval half, for one problem.
+struct PatternEmbedding {
+  std::vector<float> p;  ///< [P]
+};
+
+/// A model folder in memory. Immutable, so threads may share it.
+class LearnedModel {
+ public:
+  /// Throws InputError when the folder holds no model, one of a newer version, another encoding version, or
+  /// weights that its manifest does not describe.
+  static LearnedModel load(const std::filesystem::path& folder);
+  ~LearnedModel();
+  LearnedModel(LearnedModel&&) noexcept;
+  LearnedModel& operator=(LearnedModel&&) noexcept;
+
+  schedule::Op op() const;
+  const nlohmann::json& manifest() const;  ///< model.json
+  /// Hash of weights and manifest, which an index names to be tied to this model.
+  const std::string& hash() const;
+  int embedding_size() const;  ///< E
+
+  /// Extractor and pattern layers. Requires a tensor of the op's order.
+  PatternEmbedding embed_pattern(const matrix::SparseTensor& tensor, const schedule::Problem& problem) const;
+
+  /// Program embeddings [points.size(), E], row-major. `max_threads`: what the machine offers; a point's
+  /// threads are seen relative to it. Points of the op; type and rhs play no part.
+  std::vector<float> embed_schedules(std::span<const schedule::SuperSchedule> points, int max_threads) const;
+
+  struct Weights;
+  const Weights& weights() const { return *weights_; }
+
+ private:
+  explicit LearnedModel(std::unique_ptr<Weights> weights);
+  std::unique_ptr<Weights> weights_;
+};
+
+/// The retrieval half for one pattern: everything that depends on the pattern is folded in once.
+class Retriever {
+ public:
+  /// `model` must outlive it.
+  Retriever(const LearnedModel& model, const PatternEmbedding& pattern);
+  ~Retriever();
+  Retriever(Retriever&&) noexcept;
+
+  /// Costs of `count` embeddings [count, E] into `costs` [count], in parallel by `threads`.
+  void costs(const float* embeddings, int64_t count, float* costs, int threads = 1) const;
+  float cost(const float* embedding) const;
+
+ private:
+  struct Folded;
+  std::unique_ptr<Folded> folded_;
+};
+
+/// The whole model for one pattern, as every search uses it: retrieval and correction by the closed-form
+/// terms. Costs are predicted log2(time / time of fixed_csr).
+class LearnedCostModel : public CostModel {
+ public:
+  /// `model` and `closed_form` (of the same pattern) must outlive it.
+  LearnedCostModel(const LearnedModel& model, const PatternEmbedding& pattern,
+                   const schedule::Problem& problem, ClosedFormModel& closed_form, int max_threads);
+  ~LearnedCostModel() override;
+  std::vector<double> costs(std::span<const schedule::SuperSchedule> points) override;
+  /// The same where embeddings [points.size(), E] are at hand.
+  std::vector<double> costs(std::span<const schedule::SuperSchedule> points, const float* embeddings);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace waco::model
