@@ -16,24 +16,30 @@
 
 /* No array may be larger: 1 TiB. A format that asks for more is refused before anything is allocated. */
 static const int64_t kWacoMaxBytes = (int64_t)1 << 40;
-/* Arrays from this size on are laid on huge pages: writing to fresh memory is then several times faster. */
+/* Large arrays are laid on huge pages: writing to fresh memory is then several times faster, and an array of
+   about the size of the L2 cache does not fall on its sets by chance. */
 static const int64_t kWacoHugePage = (int64_t)1 << 21;
+/* A rest of this size or more takes a huge page of its own. */
+static const int64_t kWacoHugeRest = (int64_t)1 << 19;
 /* Nonzeros that are worth a thread of their own. */
 static const int64_t kWacoThreadGrain = 2048;
+
+/* Bytes at the start of an array of `bytes` that are to lie on huge pages: a multiple of kWacoHugePage. */
+static inline int64_t waco_huge_bytes(int64_t bytes) {
+  return (bytes + kWacoHugePage - kWacoHugeRest) / kWacoHugePage * kWacoHugePage;
+}
 
 /* 64-byte aligned, followed by zeroed padding; null when `count * size` is too large or memory runs out. */
 static inline void* waco_allocate(int64_t count, int64_t size) {
   if (count < 0 || size <= 0 || count > kWacoMaxBytes / size) return nullptr;
-  const int64_t bytes = count * size;
-  const int64_t total = (bytes + WACO_PADDING_BYTES + 63) / 64 * 64;
+  const int64_t bytes = count * size, huge = waco_huge_bytes(bytes);
+  const int64_t padded = (bytes + WACO_PADDING_BYTES + 63) / 64 * 64, total = padded > huge ? padded : huge;
   void* memory = nullptr;
-  if (posix_memalign(&memory, (size_t)(bytes >= kWacoHugePage ? kWacoHugePage : 64), (size_t)total))
-    return nullptr;
+  if (posix_memalign(&memory, (size_t)(huge ? kWacoHugePage : 64), (size_t)total)) return nullptr;
 #ifdef __linux__
-  /* Whole huge pages only, so that no memory beyond the array is touched. */
-  if (bytes >= kWacoHugePage) madvise(memory, (size_t)(bytes / kWacoHugePage * kWacoHugePage), MADV_HUGEPAGE);
+  if (huge) madvise(memory, (size_t)huge, MADV_HUGEPAGE);
 #endif
-  memset((char*)memory + bytes, 0, (size_t)(total - bytes));
+  memset((char*)memory + bytes, 0, (size_t)(padded - bytes));
   return memory;
 }
 
@@ -65,7 +71,7 @@ static inline void waco_parallel(int threads, const Body& body) {
    than half the time of a fault for every page. Only a hint. */
 static inline void waco_populate(void* memory, int64_t bytes, int threads, int t) {
 #if defined(__linux__) && defined(MADV_POPULATE_WRITE)
-  const int64_t unit = bytes >= kWacoHugePage ? kWacoHugePage : 4096;
+  const int64_t unit = waco_huge_bytes(bytes) ? kWacoHugePage : 4096;
   const int64_t pad = (int64_t)(-(uintptr_t)memory & 4095), units = (bytes - pad) / unit;
   if (bytes < 1 << 16) return;
   const int64_t begin = waco_share(units, threads, t) * unit;

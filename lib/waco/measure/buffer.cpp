@@ -1,4 +1,4 @@
-// Operand memory by mmap, aligned to huge pages when large.
+// Operand memory by mmap, on huge pages unless it is small.
 #include "waco/measure/buffer.hpp"
 
 #include <sys/mman.h>
@@ -11,6 +11,8 @@ namespace waco::measure {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
+// Smaller buffers gain little, and all of them together leave the L2 cache room to spare.
+constexpr size_t kSmall = size_t{256} << 10;
 constexpr size_t kSlotOffset = 4096 + 1088;  // 17 cache lines into the next page
 constexpr size_t kTail = 4096;               // look-ahead beyond the end stays mapped
 
@@ -18,8 +20,9 @@ constexpr size_t kTail = 4096;               // look-ahead beyond the end stays 
 
 Buffer::Buffer(size_t bytes, int slot) : bytes_(bytes) {
   const size_t offset = static_cast<size_t>(slot) * kSlotOffset;
-  const size_t alignment = bytes >= kHugePage ? kHugePage : 4096;
-  mapped_bytes_ = bytes + offset + kTail + alignment;
+  // Whole pages, so that a buffer of about the size of the L2 cache does not fall on its sets by chance.
+  const size_t alignment = bytes >= kSmall ? kHugePage : 4096;
+  mapped_bytes_ = (bytes + offset + kTail + alignment - 1) / alignment * alignment + alignment;
   mapping_ = ::mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping_ == MAP_FAILED) {
     mapping_ = nullptr;
