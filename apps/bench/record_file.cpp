@@ -1,12 +1,9 @@
 // Reading and growing a JSON Lines file.
 #include "apps/bench/record_file.hpp"
 
-#include <fcntl.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
+#include <utility>
 
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
@@ -81,17 +78,14 @@ std::vector<Record> read_records(const std::vector<std::string>& files) {
   return records;
 }
 
-RecordFile::RecordFile(std::filesystem::path file, const json& machine) : file_(std::move(file)) {
-  std::error_code error;
-  if (!std::filesystem::exists(file_, error)) return;
-  Lines lines = read_lines(file_);
+RecordFile::RecordFile(const std::filesystem::path& file, const json& machine) : appender_(file) {
+  Lines lines = read_lines(file);
   records_ = std::move(lines.records);
   if (!records_.empty() && !same_machine(records_[0].machine, machine))
-    throw InputError(file_.string(), 0,
+    throw InputError(file.string(), 0,
                      fmt::format("holds times of {}, and this is {}; name another file",
                                  machine_text(records_[0].machine), machine_text(machine)));
-  std::filesystem::resize_file(file_, lines.complete_bytes, error);
-  if (error) throw EnvironmentError(fmt::format("{}: {}", file_.string(), error.message()));
+  appender_.cut(static_cast<int64_t>(lines.complete_bytes));
 }
 
 bool RecordFile::holds(const std::string& matrix_hash, const std::string& matrix_name,
@@ -104,23 +98,8 @@ bool RecordFile::holds(const std::string& matrix_hash, const std::string& matrix
 }
 
 void RecordFile::append(const nlohmann::ordered_json& line, Record record) {
-  const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-  const int fd = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  bool ok = fd >= 0;
-  for (size_t done = 0; ok && done < text.size();) {
-    const ssize_t count = ::write(fd, text.data() + done, text.size() - done);
-    if (count > 0)
-      done += static_cast<size_t>(count);
-    else
-      ok = count < 0 && errno == EINTR;
-  }
-  const int reason = errno;
-  if (fd >= 0) {
-    ::fsync(fd);
-    ::close(fd);
-  }
-  if (!ok)
-    throw EnvironmentError(fmt::format("{}: can't be written: {}", file_.string(), std::strerror(reason)));
+  appender_.append(line.dump(-1, ' ', false, json::error_handler_t::replace));
+  appender_.sync();
   records_.push_back(std::move(record));
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/bench/record.hpp"
+#include "waco/base/line_appender.hpp"
 
 namespace waco::bench {
 
@@ -19,7 +20,7 @@ class RecordFile {
  public:
   /// Reads what is there; a torn last line is cut off. Throws InputError as read_records does, and when the
   /// records are of another machine than `machine`.
-  RecordFile(std::filesystem::path file, const nlohmann::json& machine);
+  RecordFile(const std::filesystem::path& file, const nlohmann::json& machine);
 
   const std::vector<Record>& records() const { return records_; }
   /// Whether this matrix was done with this problem on so many threads.
@@ -29,7 +30,7 @@ class RecordFile {
   void append(const nlohmann::ordered_json& line, Record record);
 
  private:
-  std::filesystem::path file_;
+  LineAppender appender_;
   std::vector<Record> records_;
 };
 

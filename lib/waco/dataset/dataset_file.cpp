@@ -1,14 +1,7 @@
 // The header line, and appending to a dataset that may have been torn.
 #include "waco/dataset/dataset_file.hpp"
 
-#include <fcntl.h>
-#include <spdlog/spdlog.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
+#include <utility>
 
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
@@ -20,10 +13,6 @@ namespace {
 
 // Names of files and matrices need not be UTF-8.
 constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
-
-[[noreturn]] void fail(const fs::path& file, const char* what) {
-  throw EnvironmentError(fmt::format("{}: {}: {}", file.string(), what, std::strerror(errno)));
-}
 
 bool is_missing_or_empty(const fs::path& file) {
   std::error_code error;
@@ -73,48 +62,20 @@ Dataset load_dataset(const fs::path& file) {
 }
 
 DatasetAppender::DatasetAppender(fs::path file, const Header& header,
-                                 const std::function<void(Record&&)>& on_record)
-    : file_(std::move(file)) {
-  if (is_missing_or_empty(file_)) write_file_atomically(file_, header_line(header) + "\n");
-  fd_ = ::open(file_.c_str(), O_RDWR | O_APPEND | O_CLOEXEC);
-  if (fd_ < 0) fail(file_, "can't be written");
-  try {
-    if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
-      if (errno == EWOULDBLOCK)
-        throw EnvironmentError(fmt::format("{}: another run is writing to it", file_.string()));
-      spdlog::warn("{}: can't be locked here; take care that only one run writes to it", file_.string());
-    }
-    const ReadSummary found = read_dataset(file_, on_record);
-    check_continues(file_, found.header, header);
-    if (found.torn && ::ftruncate(fd_, found.valid_bytes) != 0) fail(file_, "can't be written");
-  } catch (...) {
-    ::close(fd_);
-    throw;
-  }
-}
-
-DatasetAppender::~DatasetAppender() {
-  if (fd_ >= 0) ::close(fd_);
+                                 const std::function<void(Record&&)>& on_record) {
+  if (is_missing_or_empty(file)) write_file_atomically(file, header_line(header) + "\n");
+  lines_.emplace(std::move(file));
+  const ReadSummary found = read_dataset(lines_->file(), on_record);
+  check_continues(lines_->file(), found.header, header);
+  if (found.torn) lines_->cut(found.valid_bytes);
 }
 
 void DatasetAppender::append(const Record& record) {
-  const std::string line = to_json(record).dump(-1, ' ', false, kReplace) + "\n";
-  ssize_t written;
-  do {
-    written = ::write(fd_, line.data(), line.size());
-  } while (written < 0 && errno == EINTR);
-  if (written == static_cast<ssize_t>(line.size())) return;
-  const int cause = written < 0 ? errno : ENOSPC;
-  struct stat status {};
-  if (written > 0 && ::fstat(fd_, &status) == 0) {
-    [[maybe_unused]] const int cut = ::ftruncate(fd_, status.st_size - written);
-  }
-  errno = cause;
-  fail(file_, "can't be written");
+  lines_->append(to_json(record).dump(-1, ' ', false, kReplace));
 }
 
 void DatasetAppender::sync() {
-  if (::fsync(fd_) != 0 && errno != EINVAL) fail(file_, "can't be written");
+  lines_->sync();
 }
 
 }  // namespace waco::dataset

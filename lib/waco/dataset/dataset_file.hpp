@@ -9,9 +9,11 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "waco/base/line_appender.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/dataset/record.hpp"
 
@@ -64,9 +66,6 @@ class DatasetAppender {
   /// appends to it or it can't be written.
   DatasetAppender(std::filesystem::path file, const Header& header,
                   const std::function<void(Record&&)>& on_record);
-  ~DatasetAppender();
-  DatasetAppender(const DatasetAppender&) = delete;
-  DatasetAppender& operator=(const DatasetAppender&) = delete;
 
   /// Writes one line and hands it to the operating system. Throws EnvironmentError, with the file as it was.
   void append(const Record& record);
@@ -74,8 +73,7 @@ class DatasetAppender {
   void sync();
 
  private:
-  std::filesystem::path file_;
-  int fd_ = -1;
+  std::optional<LineAppender> lines_;
 };
 
 }  // namespace waco::dataset

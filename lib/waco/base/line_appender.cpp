@@ -1,0 +1,62 @@
+// One write call a line, under a lock.
+#include "waco/base/line_appender.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "waco/base/error.hpp"
+
+namespace waco {
+
+void LineAppender::fail() const {
+  throw EnvironmentError(fmt::format("{}: can't be written: {}", file_.string(), std::strerror(errno)));
+}
+
+LineAppender::LineAppender(std::filesystem::path file) : file_(std::move(file)) {
+  fd_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (fd_ < 0) fail();
+  if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return;
+  if (errno == EWOULDBLOCK) {
+    ::close(fd_);
+    throw EnvironmentError(fmt::format("{}: another run is writing to it", file_.string()));
+  }
+  spdlog::warn("{}: can't be locked here; take care that only one run writes to it", file_.string());
+}
+
+LineAppender::~LineAppender() {
+  ::close(fd_);
+}
+
+void LineAppender::cut(int64_t bytes) {
+  if (::ftruncate(fd_, bytes) != 0) fail();
+}
+
+void LineAppender::append(std::string line) {
+  line += '\n';
+  ssize_t written;
+  do {
+    written = ::write(fd_, line.data(), line.size());
+  } while (written < 0 && errno == EINTR);
+  if (written == static_cast<ssize_t>(line.size())) return;
+  const int cause = written < 0 ? errno : ENOSPC;
+  struct stat status {};
+  if (written > 0 && ::fstat(fd_, &status) == 0) {
+    [[maybe_unused]] const int cut = ::ftruncate(fd_, status.st_size - written);
+  }
+  errno = cause;
+  fail();
+}
+
+void LineAppender::sync() {
+  if (::fsync(fd_) != 0 && errno != EINVAL) fail();
+}
+
+}  // namespace waco
