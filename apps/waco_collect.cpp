@@ -37,7 +37,7 @@ Exit codes: 0 done, or ended by a signal with all records kept; 1 failed, 2 usag
 struct Options {
   CommonOptions common;
   tune::ProblemOptions problem;
-  collect::InputOptions inputs;
+  matrix::InputOptions inputs;
   int per_matrix = 100;
   int num_copies = 0;
   double censor_ratio = 4;
@@ -170,13 +170,13 @@ collect::CollectOptions collect_options(const Options& options) {
   result.validation_share = options.validation_share;
   result.max_fill = options.max_fill;
   if (!options.shard.empty()) {
-    result.shard = collect::parse_shard(options.shard);
-  } else if (const auto shard = collect::shard_of_array_task()) {
+    result.shard = parse_shard(options.shard);
+  } else if (const auto shard = shard_of_array_task()) {
     result.shard = *shard;
     spdlog::info("shard {}/{}, from the Slurm array task", shard->index, shard->count);
   }
   result.output = options.output;
-  if (result.shard.count > 1) result.output = collect::shard_path(options.output, result.shard);
+  if (result.shard.count > 1) result.output = shard_path(options.output, result.shard);
   result.created_by = created_by(options);
   return result;
 }

@@ -123,7 +123,7 @@ TEST_CASE("cli: wrong uses of waco-collect end with code 2 or 3, touch nothing a
   };
   complains(collect().with(matrix, "--op", "spmv"), 2, "-o is required");
   complains(collect().with(matrix, "-o", output), 2, "--op is required");
-  complains(collect().with("--op", "spmv", "-o", output), 2, "nothing to collect on");
+  complains(collect().with("--op", "spmv", "-o", output), 2, "nothing to do");
   complains(collect().with(matrix, "--op", "spmv", "-o", output + ".gz"), 2, "merge");
   complains(collect().with(matrix, "--op", "spmv", "-o", output, "--shard", "4/4"), 2, "4/4");
   complains(collect().with(matrix, "--op", "spmv", "-o", output, "--per-matrix", "0"), 2, "per-matrix");

@@ -47,7 +47,7 @@ class Collection {
         file_(options.output, header(), [this](dataset::Record&& record) { ledger_.add(record); }),
         pool_(options.problem, threads_, options.seed),
         context_{options, choice_options(), pool_, compiled_, stop, {}} {
-    for (const CorpusItem& item : items_) ++num_named_[{item.name, record_source(item)}];
+    for (const CorpusItem& item : items_) ++num_named_[{item.name, matrix::record_source(item)}];
     context_.on_record = [this](const dataset::Record& record) { keep(record); };
     summary_.num_before = ledger_.num_records();
   }
@@ -70,7 +70,7 @@ class Collection {
  private:
   std::vector<CorpusItem> own_items() const {
     const std::vector<CorpusItem> all =
-        gather_items(options_.inputs, schedule::sparse_order(options_.problem.op), options_.seed);
+        matrix::gather_items(options_.inputs, schedule::sparse_order(options_.problem.op), options_.seed);
     std::vector<CorpusItem> own;
     for (size_t place = 0; place < all.size(); ++place)
       if (options_.shard.owns(place)) own.push_back(all[place]);
@@ -123,7 +123,7 @@ class Collection {
 
   /// False when the matrix can't be used. Sets its shape.
   bool collect_item(const CorpusItem& item, std::vector<int64_t>& dims, int64_t& num_nonzeros) {
-    const std::string source = record_source(item);
+    const std::string source = matrix::record_source(item);
     const MatrixLedger* before = ledger_.find(item.name, source);
     const auto named = num_named_.find({item.name, source});
     const bool only_one = named == num_named_.end() || named->second == 1;
@@ -188,7 +188,7 @@ class Collection {
     record.matrix = item.name;
     record.matrix_hash = matrix::pattern_hash(tensor);
     record.original = item.original;
-    record.source = record_source(item);
+    record.source = matrix::record_source(item);
     record.dims = tensor.dims;
     record.num_nonzeros = tensor.num_nonzeros();
     record.split = dataset::split_of(item.original, options_.seed, options_.validation_share);

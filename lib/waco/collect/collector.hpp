@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "waco/base/shard.hpp"
 #include "waco/base/signals.hpp"
-#include "waco/collect/inputs.hpp"
-#include "waco/collect/shard.hpp"
+#include "waco/matrix/inputs.hpp"
 #include "waco/schedule/op.hpp"
 
 namespace waco::collect {
 
 struct CollectOptions {
-  InputOptions inputs;
+  matrix::InputOptions inputs;
   schedule::Problem problem;
   int threads = 0;       ///< 0: all that this process may use
   std::string compiler;  ///< empty: $CXX or the system's

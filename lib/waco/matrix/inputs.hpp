@@ -1,4 +1,4 @@
-// The originals of a collection, from what the command line names.
+// The matrices that a command line names: files, folders, lists, synthetic ones.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include "waco/matrix/corpus.hpp"
 
-namespace waco::collect {
+namespace waco::matrix {
 
 struct InputOptions {
   std::vector<std::string> paths;  ///< files and folders
@@ -20,9 +20,9 @@ struct InputOptions {
 /// file or folder, or "synthetic: " and a recipe; empty lines and those that begin with '#' say nothing. A
 /// source that is named twice counts once. Throws UsageError when nothing is named, and InputError for a
 /// list that can't be read and for paths that are not there.
-std::vector<matrix::CorpusItem> gather_items(const InputOptions& options, int order, uint64_t seed);
+std::vector<CorpusItem> gather_items(const InputOptions& options, int order, uint64_t seed);
 
 /// What records call an item's source: its path without the folder, or its recipe.
-std::string record_source(const matrix::CorpusItem& item);
+std::string record_source(const CorpusItem& item);
 
-}  // namespace waco::collect
+}  // namespace waco::matrix

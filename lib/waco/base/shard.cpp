@@ -1,12 +1,12 @@
 // Shards from the command line and from Slurm.
-#include "waco/collect/shard.hpp"
+#include "waco/base/shard.hpp"
 
 #include <charconv>
 #include <cstdlib>
 
 #include "waco/base/error.hpp"
 
-namespace waco::collect {
+namespace waco {
 namespace {
 
 constexpr int kMaxShards = 100000;
@@ -58,4 +58,4 @@ std::filesystem::path shard_path(const std::filesystem::path& file, const Shard&
   return file.parent_path() / name;
 }
 
-}  // namespace waco::collect
+}  // namespace waco

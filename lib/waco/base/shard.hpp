@@ -1,4 +1,4 @@
-// One of several equal parts of a collection, for runs on a cluster.
+// One of several equal parts of the work on a list, for runs on a cluster.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace waco::collect {
+namespace waco {
 
 /// Part `index` (from 0) of `count`.
 struct Shard {
@@ -26,4 +26,4 @@ std::optional<Shard> shard_of_array_task();
 /// "data.jsonl" of shard 0/4 is "data.0-of-4.jsonl".
 std::filesystem::path shard_path(const std::filesystem::path& file, const Shard& shard);
 
-}  // namespace waco::collect
+}  // namespace waco

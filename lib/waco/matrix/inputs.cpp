@@ -1,5 +1,5 @@
 // Files, folders, lists and synthetic items.
-#include "waco/collect/inputs.hpp"
+#include "waco/matrix/inputs.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -8,11 +8,9 @@
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 
-namespace waco::collect {
+namespace waco::matrix {
 namespace fs = std::filesystem;
 namespace {
-
-using matrix::CorpusItem;
 
 constexpr std::string_view kSynthetic = "synthetic: ";
 
@@ -39,7 +37,7 @@ class Gathering {
     if (fs::is_directory(path, error)) {
       add_folder(path);
     } else if (path == "-" || fs::exists(path, error)) {
-      add(matrix::file_item(path));
+      add(file_item(path));
     } else {
       throw InputError(path, 0, "there is no such file or folder");
     }
@@ -69,7 +67,7 @@ class Gathering {
   void add_line(const std::string& file, int64_t number, const std::string& line) {
     try {
       if (line.rfind(kSynthetic, 0) == 0) {
-        add(matrix::synthetic_item(line.substr(kSynthetic.size())));
+        add(synthetic_item(line.substr(kSynthetic.size())));
       } else {
         add_path(line);
       }
@@ -94,7 +92,7 @@ class Gathering {
     if (files.empty())
       throw InputError(folder.string(), 0, fmt::format("holds no {} or {}.gz file", kind, kind));
     std::sort(files.begin(), files.end());
-    for (const std::string& file : files) add(matrix::file_item(file));
+    for (const std::string& file : files) add(file_item(file));
   }
 
   int order_;
@@ -106,23 +104,23 @@ class Gathering {
 
 std::vector<CorpusItem> gather_items(const InputOptions& options, int order, uint64_t seed) {
   if (options.paths.empty() && options.lists.empty() && options.num_synthetic == 0)
-    throw UsageError("nothing to collect on: name matrices or folders, --list or --synthetic");
+    throw UsageError("nothing to do: name matrices or folders, --list or --synthetic");
   Gathering gathering(order);
   for (const std::string& path : options.paths) gathering.add_path(path);
   for (const std::string& list : options.lists) gathering.add_list(list);
   if (options.num_synthetic > 0)
-    for (CorpusItem& item : matrix::synthetic_corpus(options.num_synthetic, order, seed))
+    for (CorpusItem& item : synthetic_corpus(options.num_synthetic, order, seed))
       gathering.add(std::move(item));
   std::vector<CorpusItem> items = gathering.take();
-  if (items.empty()) throw UsageError("nothing to collect on: the lists are empty");
+  if (items.empty()) throw UsageError("nothing to do: the lists are empty");
   return items;
 }
 
-std::string record_source(const matrix::CorpusItem& item) {
+std::string record_source(const CorpusItem& item) {
   if (item.source.rfind(kSynthetic, 0) == 0) return item.source;
   // Behind the path of a file there may be steps, " | step".
   const size_t steps = std::min(item.source.find(" | "), item.source.size());
   return fs::path(item.source.substr(0, steps)).filename().string() + item.source.substr(steps);
 }
 
-}  // namespace waco::collect
+}  // namespace waco::matrix
