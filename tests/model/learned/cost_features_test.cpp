@@ -1,0 +1,83 @@
+// Terms of the closed-form model as inputs: finite for any pattern, neutral for fixed_csr itself.
+#include "waco/model/learned/cost_features.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "../patterns.hpp"
+#include "waco/schedule/space.hpp"
+
+using namespace waco;
+using model::CostTerms;
+
+namespace {
+
+float feature(const std::vector<float>& features, const std::string& name) {
+  const auto& names = model::cost_feature_names();
+  const auto at = std::find(names.begin(), names.end(), name);
+  REQUIRE(at != names.end());
+  return features[static_cast<size_t>(at - names.begin())];
+}
+
+bool all_finite(const std::vector<float>& values) {
+  return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
+}
+
+}  // namespace
+
+TEST_CASE("cost_features: fixed_csr is neutral against itself", "[model]") {
+  const auto matrix = test::uniform(2000, 2000, 20000, 1);
+  model::ClosedFormModel closed(matrix, model::default_ceilings(2));
+  const CostTerms csr =
+      closed.terms(schedule::csr_point({schedule::Op::kSpmv, schedule::ValueType::kF32, 1}, 2));
+  const auto features = cost_features(csr, csr);
+  CHECK(feature(features, "total_to_csr") == 0);
+  CHECK(features[0] == 0);
+  CHECK(feature(features, "moved_to_csr") == 0);
+  CHECK(feature(features, "flops_to_csr") == 0);
+  CHECK(feature(features, "threads_to_csr") == 0);
+  CHECK(feature(features, "fill") == 0);
+}
+
+TEST_CASE("cost_features: fill and cost of a point are on a log scale", "[model]") {
+  const auto matrix = test::uniform(2000, 2000, 8000, 5);
+  model::ClosedFormModel closed(matrix, model::default_ceilings(2));
+  const CostTerms csr =
+      closed.terms(schedule::csr_point({schedule::Op::kSpmv, schedule::ValueType::kF32, 1}, 2));
+  const CostTerms dense =
+      closed.terms(schedule::parse("spmv f32 | A: i:U k1:C k0:U [k/1024] | loop: i k1 k0 | par: serial"));
+  const auto features = cost_features(dense, csr);
+  CHECK(feature(features, "total_to_csr") == Approx(std::log2(dense.total_ns / csr.total_ns)));
+  CHECK(feature(features, "fill") == Approx(std::log2(dense.fill)));
+  CHECK(feature(features, "threads") == 0);
+}
+
+TEST_CASE("cost_features: finite for every sampled point, on empty and tiny patterns too", "[model]") {
+  Random random(3);
+  for (const auto& matrix :
+       {test::from_entries(5, 7, {}), test::from_entries(1, 1, {{0, 0}}),
+        test::from_entries(1, 900, {{0, 3}, {0, 800}}), test::uniform(300, 200, 900, 2)}) {
+    for (const auto& [op, rhs] : {std::pair{schedule::Op::kSpmv, 1}, std::pair{schedule::Op::kSpmm, 64}}) {
+      const schedule::ScheduleSpace space({op, schedule::ValueType::kF32, rhs}, matrix.dims,
+                                          {2, 20, INT64_MAX});
+      model::ClosedFormModel closed(matrix, model::default_ceilings(2));
+      const CostTerms csr = closed.terms(schedule::csr_point(space.problem(), 2));
+      for (int n = 0; n < 100; ++n) {
+        const auto point = space.sample_stratified(random, schedule::kStrata[random.below(6)]);
+        INFO(to_text(point));
+        REQUIRE(all_finite(cost_features(closed.terms(point), csr)));
+      }
+    }
+  }
+}
+
+TEST_CASE("cost_features: impossible terms still give finite numbers", "[model]") {
+  CostTerms broken;
+  broken.total_ns = std::numeric_limits<double>::infinity();
+  broken.memory_ns = std::numeric_limits<double>::quiet_NaN();
+  broken.fill = 0;
+  CHECK(all_finite(cost_features(broken, CostTerms{})));
+  CHECK(all_finite(cost_features(CostTerms{}, broken)));
+}
