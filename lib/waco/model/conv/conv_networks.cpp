@@ -1,0 +1,67 @@
+// Inputs and kernel maps of the convolutional extractors.
+#include "waco/model/conv/conv_networks.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "waco/base/error.hpp"
+
+namespace waco::model {
+
+std::vector<float> shape_inputs(const matrix::SparseTensor& tensor) {
+  std::vector<float> inputs;
+  const auto add = [&](int64_t n) {
+    inputs.push_back(static_cast<float>(std::log2(static_cast<double>(std::max<int64_t>(n, 1)))));
+  };
+  for (const int64_t extent : tensor.dims) add(extent);
+  add(tensor.num_nonzeros());
+  return inputs;
+}
+
+const DenseConvSize& dense_conv_size(int order) {
+  static const DenseConvSize flat{256, {1, 16, 32, 32, 32, 32, 32}, 4 * 4 * 32};
+  static const DenseConvSize solid{32, {1, 16, 32, 32, 32}, 2 * 2 * 2 * 32};
+  return order == 2 ? flat : solid;
+}
+
+std::vector<float> pattern_image(const matrix::SparseTensor& tensor, int side) {
+  const int order = tensor.order();
+  int64_t cells = 1;
+  for (int m = 0; m < order; ++m) cells *= side;
+  std::vector<float> image(cells, 0.0f);
+  std::vector<int64_t> counts(cells, 0);
+  for (int64_t n = 0; n < tensor.num_nonzeros(); ++n) {
+    int64_t cell = 0;
+    for (int m = 0; m < order; ++m)
+      cell = cell * side + tensor.coords[m][n] * side / std::max<int64_t>(tensor.dims[m], side);
+    ++counts[cell];
+  }
+  for (int64_t c = 0; c < cells; ++c) image[c] = std::log1p(static_cast<float>(counts[c]));
+  return image;
+}
+
+std::vector<KernelMap> grid_maps(int order, int threads) {
+  const DenseConvSize& size = dense_conv_size(order);
+  Sites sites = full_grid(order, size.side);
+  std::vector<KernelMap> maps;
+  for (size_t layer = 1; layer < size.channels.size(); ++layer) {
+    Sites next = halved(sites, threads);
+    maps.push_back(make_kernel_map(sites, next, 3, 2, threads));
+    sites = std::move(next);
+  }
+  WACO_ASSERT(maps.back().num_out * size.channels.back() == size.features);
+  return maps;
+}
+
+StridedMaps strided_maps(const Sites& sites, int threads) {
+  StridedMaps maps{make_window_map(sites, kWindowWidth, threads), {}};
+  Sites fine = sites;
+  for (int layer = 0; layer < kStridedLayers; ++layer) {
+    Sites coarse = halved(fine, threads);
+    maps.layers.push_back(make_kernel_map(fine, coarse, 3, 2, threads));
+    fine = std::move(coarse);
+  }
+  return maps;
+}
+
+}  // namespace waco::model
