@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <memory>
 #include <set>
+#include <string>
 
 #include "../model/patterns.hpp"
 #include "waco/model/closed_form.hpp"
@@ -41,6 +43,17 @@ struct Bench {
 
 const schedule::Problem kSpmv{schedule::Op::kSpmv, schedule::ValueType::kF32, 1};
 const schedule::Problem kSpmm{schedule::Op::kSpmm, schedule::ValueType::kF32, 64};
+const schedule::Problem kSddmm{schedule::Op::kSddmm, schedule::ValueType::kF32, 48};
+
+/// Every search that needs nothing but a cost model.
+std::vector<std::pair<std::string, std::unique_ptr<search::Search>>> all_searches() {
+  std::vector<std::pair<std::string, std::unique_ptr<search::Search>>> all;
+  all.emplace_back("neighbours", std::make_unique<search::NeighbourSearch>());
+  all.emplace_back("tpe", std::make_unique<search::TpeSearch>());
+  all.emplace_back("bandit", std::make_unique<search::BanditSearch>());
+  all.emplace_back("random", std::make_unique<search::RandomSearch>());
+  return all;
+}
 
 /// Costs a hash of the text: a landscape without any order.
 class HashModel : public model::CostModel {
@@ -62,12 +75,10 @@ class HashModel : public model::CostModel {
 }  // namespace
 
 TEST_CASE("search: results are legal, feasible, distinct and in order of cost", "[search]") {
-  search::NeighbourSearch neighbours;
-  search::RandomSearch random;
-  for (const auto& problem : {kSpmv, kSpmm}) {
+  for (const auto& problem : {kSpmv, kSpmm, kSddmm}) {
     Bench bench(test::fem(400, 3), problem);
-    for (search::Search* search :
-         {static_cast<search::Search*>(&neighbours), static_cast<search::Search*>(&random)}) {
+    for (const auto& [name, search] : all_searches()) {
+      INFO(name);
       const auto results = bench.run(*search, 1);
       REQUIRE(results.size() == 10);
       std::set<std::string> texts;
@@ -94,11 +105,13 @@ TEST_CASE("search: neighbours lead at least as far as the best starting point", 
 }
 
 TEST_CASE("search: the same seed gives the same results", "[search]") {
-  search::NeighbourSearch search;
-  Bench first(test::fem(300, 2), kSpmm), second(test::fem(300, 2), kSpmm);
-  const auto a = first.run(search, 7), b = second.run(search, 7);
-  REQUIRE(a.size() == b.size());
-  for (size_t n = 0; n < a.size(); n++) CHECK(a[n].point == b[n].point);
+  for (const auto& [name, search] : all_searches()) {
+    INFO(name);
+    Bench first(test::fem(300, 2), kSpmm), second(test::fem(300, 2), kSpmm);
+    const auto a = first.run(*search, 7), b = second.run(*search, 7);
+    REQUIRE(a.size() == b.size());
+    for (size_t n = 0; n < a.size(); n++) CHECK(a[n].point == b[n].point);
+  }
 }
 
 TEST_CASE("search: results cover several formats", "[search]") {
@@ -115,19 +128,20 @@ TEST_CASE("search: results cover several formats", "[search]") {
 
 TEST_CASE("search: what is not feasible is never returned", "[search]") {
   Bench bench(test::fem(300, 3), kSpmv);
-  search::NeighbourSearch search;
-  Random random(1);
   const auto only_csr = [](const SuperSchedule& point) { return point.format.levels.size() == 2; };
-  for (const auto& result : search.run(bench.space, bench.model, only_csr, 800, random, 10))
-    CHECK(result.point.format.levels.size() == 2);
+  for (const auto& [name, search] : all_searches()) {
+    INFO(name);
+    Random random(1);
+    const auto results = search->run(bench.space, bench.model, only_csr, 800, random, 10);
+    CHECK_FALSE(results.empty());
+    for (const auto& result : results) CHECK(result.point.format.levels.size() == 2);
+  }
 }
 
 TEST_CASE("search: the budget bounds the evaluations", "[search]") {
   Bench bench(test::fem(300, 3), kSpmm);
-  search::NeighbourSearch neighbours;
-  search::RandomSearch random;
-  for (search::Search* search :
-       {static_cast<search::Search*>(&neighbours), static_cast<search::Search*>(&random)}) {
+  for (const auto& [name, search] : all_searches()) {
+    INFO(name);
     HashModel model;
     Random numbers(3);
     search->run(bench.space, model, {}, 500, numbers, 5);
@@ -138,6 +152,30 @@ TEST_CASE("search: the budget bounds the evaluations", "[search]") {
 
 TEST_CASE("search: a one-element matrix still has a point", "[search]") {
   Bench bench(test::from_entries(1, 1, {{0, 0}}), kSpmv);
-  search::NeighbourSearch search;
-  CHECK_FALSE(bench.run(search, 1, 300).empty());
+  for (const auto& [name, search] : all_searches()) {
+    INFO(name);
+    CHECK_FALSE(bench.run(*search, 1, 300).empty());
+  }
+}
+
+TEST_CASE("search: learning from trials beats drawing at random", "[search]") {
+  search::TpeSearch tpe;
+  search::BanditSearch bandit;
+  search::RandomSearch random;
+  double tpe_gain = 0, bandit_gain = 0;
+  int runs = 0;
+  for (const auto& problem : {kSpmv, kSpmm}) {
+    for (const auto& tensor : {test::fem(400, 3), test::power_law(3000, 20000, 2)}) {
+      Bench bench(tensor, problem);
+      for (uint64_t seed = 1; seed <= 3; seed++, runs++) {
+        const double blind = std::log(bench.run(random, seed, 1000).front().cost);
+        tpe_gain += blind - std::log(bench.run(tpe, seed, 1000).front().cost);
+        bandit_gain += blind - std::log(bench.run(bandit, seed, 1000).front().cost);
+      }
+    }
+  }
+  INFO("geometric means of random's cost over theirs: tpe " << std::exp(tpe_gain / runs) << ", bandit "
+                                                            << std::exp(bandit_gain / runs));
+  CHECK(tpe_gain / runs > std::log(1.02));
+  CHECK(bandit_gain / runs > std::log(1.02));
 }

@@ -15,14 +15,6 @@ constexpr int kBeam = 12;           // points followed in one round
 constexpr int kPerFamily = 3;       // of them at most this many of one family
 constexpr double kPromising = 1.6;  // times the best cost: beyond, a point is not followed
 
-std::vector<SuperSchedule> random_points(const schedule::ScheduleSpace& space, int64_t count,
-                                         Random& random) {
-  std::vector<SuperSchedule> points;
-  for (int64_t n = 0; n < count; n++)
-    points.push_back(space.sample_stratified(random, schedule::kStrata[n % schedule::kStrata.size()]));
-  return points;
-}
-
 /// The best points not followed yet, few of each family.
 std::vector<size_t> choose_beam(Pool& pool, std::unordered_set<size_t>& followed) {
   std::vector<size_t> beam;
@@ -44,12 +36,7 @@ std::vector<size_t> choose_beam(Pool& pool, std::unordered_set<size_t>& followed
 
 }  // namespace
 
-std::vector<Scored> NeighbourSearch::run(const schedule::ScheduleSpace& space, model::CostModel& model,
-                                         const Feasible& feasible, int64_t budget, Random& random,
-                                         int num_results) {
-  Pool pool(model, feasible);
-  pool.add(space.enumerate_structured(), budget);
-  pool.add(random_points(space, std::min(budget / 8, budget - pool.size()), random), budget - pool.size());
+void follow_neighbours(Pool& pool, const schedule::ScheduleSpace& space, int64_t budget) {
   std::unordered_set<size_t> followed;
   while (pool.size() < budget) {
     const std::vector<size_t> beam = choose_beam(pool, followed);
@@ -59,19 +46,15 @@ std::vector<Scored> NeighbourSearch::run(const schedule::ScheduleSpace& space, m
       pool.add(space.neighbours(SuperSchedule(pool.scored()[place].point)), budget - pool.size());
     }
   }
-  return select_diverse(pool, num_results);
 }
 
-std::vector<Scored> RandomSearch::run(const schedule::ScheduleSpace& space, model::CostModel& model,
-                                      const Feasible& feasible, int64_t budget, Random& random,
-                                      int num_results) {
+std::vector<Scored> NeighbourSearch::run(const schedule::ScheduleSpace& space, model::CostModel& model,
+                                         const Feasible& feasible, int64_t budget, Random& random,
+                                         int num_results) {
   Pool pool(model, feasible);
-  // A small space runs out of new points: give up after as many draws again.
-  for (int64_t draws = 0; pool.size() < budget && draws < 2 * budget;) {
-    const int64_t count = std::min<int64_t>(budget - pool.size(), 256);
-    pool.add(random_points(space, count, random), count);
-    draws += count;
-  }
+  pool.add(space.enumerate_structured(), budget);
+  pool.add(random_points(space, std::min(budget / 8, budget - pool.size()), random), budget - pool.size());
+  follow_neighbours(pool, space, budget);
   return select_diverse(pool, num_results);
 }
 

@@ -31,4 +31,12 @@ class Pool {
   std::unordered_map<std::string, bool> feasible_formats_;
 };
 
+/// `count` points of all strata in turn; some may be equal.
+std::vector<schedule::SuperSchedule> random_points(const schedule::ScheduleSpace& space, int64_t count,
+                                                   Random& random);
+
+/// Adds the neighbours of the most promising points, few of each family, again and again until the pool holds
+/// `budget` points or no promising one is left.
+void follow_neighbours(Pool& pool, const schedule::ScheduleSpace& space, int64_t budget);
+
 }  // namespace waco::search

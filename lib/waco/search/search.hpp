@@ -40,6 +40,21 @@ class NeighbourSearch : public Search {
                           const Feasible& feasible, int64_t budget, Random& random, int num_results) override;
 };
 
+/// The Tree-structured Parzen Estimator, as HyperOpt has it: draws each choice of a point from what good
+/// points chose, and prefers values that others did not choose.
+class TpeSearch : public Search {
+ public:
+  std::vector<Scored> run(const schedule::ScheduleSpace& space, model::CostModel& model,
+                          const Feasible& feasible, int64_t budget, Random& random, int num_results) override;
+};
+
+/// OpenTuner's ensemble: a bandit chooses which technique (techniques.hpp) proposes the next point.
+class BanditSearch : public Search {
+ public:
+  std::vector<Scored> run(const schedule::ScheduleSpace& space, model::CostModel& model,
+                          const Feasible& feasible, int64_t budget, Random& random, int num_results) override;
+};
+
 /// Draws stratified random points: what any other search must beat.
 class RandomSearch : public Search {
  public:
