@@ -1,0 +1,197 @@
+// The only file that includes hnswlib. A graph holds no embeddings but the number of each vertex as its
+// "data", so that the distance function can look anything up and the file stays small.
+#include "waco/index/graph.hpp"
+
+#include <fmt/format.h>
+#include <hnswlib/hnswlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <limits>
+
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+
+namespace waco::index {
+namespace {
+
+using Hnsw = hnswlib::HierarchicalNSW<float>;
+using Number = uint32_t;
+
+Number number_at(const void* data) {
+  Number number;
+  std::memcpy(&number, data, sizeof number);
+  return number;
+}
+
+struct Embeddings {
+  const float* data;
+  size_t size;
+};
+
+/// Squared Euclidean distance, summed in a fixed order: graphs are the same on every machine.
+float squared_l2(const void* a, const void* b, const void* parameter) {
+  const auto& embeddings = *static_cast<const Embeddings*>(parameter);
+  const float* x = embeddings.data + number_at(a) * embeddings.size;
+  const float* y = embeddings.data + number_at(b) * embeddings.size;
+  constexpr size_t kLanes = 16;
+  std::array<float, kLanes> sums{};
+  size_t n = 0;
+  for (; n + kLanes <= embeddings.size; n += kLanes)
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      const float difference = x[n + lane] - y[n + lane];
+      sums[lane] += difference * difference;
+    }
+  float sum = 0;
+  for (const float lane : sums) sum += lane;
+  for (; n < embeddings.size; ++n) sum += (x[n] - y[n]) * (x[n] - y[n]);
+  return sum;
+}
+
+/// What stands in for the query's embedding during a search.
+struct Query {
+  const std::function<float(int64_t)>& cost;
+  size_t max_visits;
+  std::vector<Visit> visits;
+  std::vector<float> known;  ///< [vertices], NaN before: the descent through the layers meets some again
+};
+
+/// Beyond the budget every cost is infinite, which ends the walk.
+float predicted_cost(const void* data, const void* vertex, const void*) {
+  auto& query = *static_cast<Query*>(const_cast<void*>(data));
+  const Number number = number_at(vertex);
+  float& known = query.known[number];
+  if (!std::isnan(known)) return known;
+  if (query.visits.size() >= query.max_visits) return std::numeric_limits<float>::infinity();
+  const float cost = query.cost(number);
+  known = std::isnan(cost) ? std::numeric_limits<float>::infinity() : cost;
+  query.visits.push_back({number, known});
+  return known;
+}
+
+class Space : public hnswlib::SpaceInterface<float> {
+ public:
+  Space(hnswlib::DISTFUNC<float> distance, void* parameter) : distance_(distance), parameter_(parameter) {}
+  size_t get_data_size() override { return sizeof(Number); }
+  hnswlib::DISTFUNC<float> get_dist_func() override { return distance_; }
+  void* get_dist_func_param() override { return parameter_; }
+
+ private:
+  hnswlib::DISTFUNC<float> distance_;
+  void* parameter_;
+};
+
+Space search_space() {
+  return {predicted_cost, nullptr};
+}
+
+/// The file's first numbers that say how much memory it needs; everything hnswlib trusts.
+void check_header(const std::filesystem::path& file, int64_t count, const Hnsw& empty) {
+  std::array<uint64_t, 6> header{};
+  std::ifstream stream(file, std::ios::binary);
+  stream.read(reinterpret_cast<char*>(header.data()), sizeof header);
+  const auto vertices = static_cast<uint64_t>(count);
+  const std::array<uint64_t, 6> expected{
+      0, vertices, vertices, empty.size_data_per_element_, empty.label_offset_, empty.offsetData_};
+  if (!stream || header != expected)
+    throw InputError(file.string(), 0, fmt::format("is not the graph of {} vertices", count));
+}
+
+/// Whether every link leads to a vertex that exists on its layer.
+bool is_sound(const Hnsw& graph) {
+  const size_t count = graph.cur_element_count;
+  if (graph.enterpoint_node_ >= count || graph.element_levels_[graph.enterpoint_node_] != graph.maxlevel_)
+    return false;
+  for (Number vertex = 0; vertex < count; ++vertex) {
+    if (number_at(graph.getDataByInternalId(vertex)) != vertex || graph.isMarkedDeleted(vertex)) return false;
+    for (int layer = 0; layer <= graph.element_levels_[vertex]; ++layer) {
+      auto* list = graph.get_linklist_at_level(vertex, layer);
+      const size_t size = graph.getListCount(list);
+      if (size > (layer == 0 ? graph.maxM0_ : graph.maxM_)) return false;
+      for (size_t n = 1; n <= size; ++n)
+        if (list[n] >= count || graph.element_levels_[list[n]] < layer) return false;
+    }
+  }
+  return true;
+}
+
+uint64_t saved_bytes(const Hnsw& graph) {
+  constexpr uint64_t kHeaderBytes = 96;
+  uint64_t bytes = kHeaderBytes + graph.cur_element_count * (graph.size_data_per_element_ + sizeof(int));
+  for (size_t n = 0; n < graph.cur_element_count; ++n)
+    bytes += static_cast<uint64_t>(graph.element_levels_[n]) * graph.size_links_per_element_;
+  return bytes;
+}
+
+}  // namespace
+
+struct Graph::State {
+  std::unique_ptr<Hnsw> hnsw;
+};
+
+Graph::Graph(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Graph::~Graph() = default;
+Graph::Graph(Graph&&) noexcept = default;
+Graph& Graph::operator=(Graph&&) noexcept = default;
+
+Graph Graph::build(const float* embeddings, int64_t count, int size, const GraphOptions& options,
+                   const std::function<void()>& on_vertex) {
+  WACO_ASSERT(count > 0 && count < std::numeric_limits<Number>::max());
+  Embeddings rows{embeddings, static_cast<size_t>(size)};
+  Space space(squared_l2, &rows);
+  auto state = std::make_unique<State>();
+  state->hnsw = std::make_unique<Hnsw>(&space, static_cast<size_t>(count), static_cast<size_t>(options.links),
+                                       static_cast<size_t>(options.ef_construction), options.seed);
+  for (Number vertex = 0; vertex < static_cast<Number>(count); ++vertex) {
+    state->hnsw->addPoint(&vertex, vertex);
+    if (on_vertex) on_vertex();
+  }
+  // From here on its distance is the predicted cost.
+  state->hnsw->fstdistfunc_ = predicted_cost;
+  state->hnsw->dist_func_param_ = nullptr;
+  return Graph(std::move(state));
+}
+
+Graph Graph::load(const std::filesystem::path& file, int64_t count, const GraphOptions& options) {
+  Space space = search_space();
+  check_header(file, count, Hnsw(&space, 1, static_cast<size_t>(options.links), 1, 1));
+  auto state = std::make_unique<State>();
+  try {
+    state->hnsw = std::make_unique<Hnsw>(&space, file.string());
+  } catch (const std::runtime_error&) {
+    throw InputError(file.string(), 0, "is damaged");
+  }
+  state->hnsw->num_deleted_ = 0;  // left undefined by this version of hnswlib
+  if (state->hnsw->M_ != static_cast<size_t>(options.links) || !is_sound(*state->hnsw))
+    throw InputError(file.string(), 0, "is damaged");
+  return Graph(std::move(state));
+}
+
+void Graph::save(const std::filesystem::path& file) const {
+  const std::filesystem::path temporary = temporary_name(file);
+  state_->hnsw->saveIndex(temporary.string());
+  std::error_code error;
+  const bool complete = std::filesystem::file_size(temporary, error) == saved_bytes(*state_->hnsw) && !error;
+  if (complete) std::filesystem::rename(temporary, file, error);
+  if (complete && !error) return;
+  std::filesystem::remove(temporary, error);
+  throw EnvironmentError(fmt::format("{}: can't be written", file.string()));
+}
+
+std::vector<Visit> Graph::search(const std::function<float(int64_t)>& cost, int64_t ef,
+                                 int64_t max_visits) const {
+  const Hnsw& hnsw = *state_->hnsw;
+  Query query{cost, static_cast<size_t>(std::max<int64_t>(0, max_visits)), {}, {}};
+  query.known.assign(hnsw.cur_element_count, std::numeric_limits<float>::quiet_NaN());
+  query.visits.reserve(std::min(query.max_visits, hnsw.cur_element_count));
+  // Results kept are also starting points: as many as there may be visits would walk everywhere.
+  const auto kept = static_cast<size_t>(std::clamp<int64_t>(ef, 1, std::max<int64_t>(1, max_visits)));
+  hnsw.searchKnn(&query, kept);
+  return std::move(query.visits);
+}
+
+}  // namespace waco::index
