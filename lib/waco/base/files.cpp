@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -121,6 +122,21 @@ void write_file_atomically(const fs::path& file, std::string_view content) {
     errno = cause;
     fail(file, "can't be replaced");
   }
+}
+
+void replace_folder(const fs::path& fresh, const fs::path& folder) {
+  if (::rename(fresh.c_str(), folder.c_str()) == 0) return;  // nothing there, or an empty folder
+  if (errno != ENOTEMPTY && errno != EEXIST) fail(folder, "can't be replaced");
+  if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) != 0) {
+    // Not every file system can exchange names: for a moment there is no folder, never a half one.
+    if (errno != EINVAL && errno != ENOSYS) fail(folder, "can't be replaced");
+    const fs::path old = temporary_name(folder);
+    if (::rename(folder.c_str(), old.c_str()) != 0 || ::rename(fresh.c_str(), folder.c_str()) != 0)
+      fail(folder, "can't be replaced");
+    fs::rename(old, fresh);
+  }
+  std::error_code error;
+  fs::remove_all(fresh, error);  // the old content; what stays behind does no harm
 }
 
 std::string content_hash(std::string_view content) {
