@@ -62,7 +62,8 @@ class Retriever {
   ~Retriever();
   Retriever(Retriever&&) noexcept;
 
-  /// Costs of `count` embeddings [count, E] into `costs` [count], in parallel by `threads`.
+  /// Costs (logarithms, before calibration) of `count` embeddings [count, E] into `costs` [count], in
+  /// parallel by `threads`.
   void costs(const float* embeddings, int64_t count, float* costs, int threads = 1) const;
   float cost(const float* embedding) const;
 
@@ -72,7 +73,7 @@ class Retriever {
 };
 
 /// The whole model for one pattern, as every search uses it: retrieval and correction by the closed-form
-/// terms. Costs are predicted log2(time / time of fixed_csr).
+/// terms. Costs are predicted time / time of fixed_csr: positive, and ratios of costs mean ratios of times.
 class LearnedCostModel : public CostModel {
  public:
   /// `model` and `closed_form` (of the same pattern) must outlive it.

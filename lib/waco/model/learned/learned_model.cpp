@@ -1,0 +1,194 @@
+// Reads a model folder, distrusting all of it, and evaluates the parts that patterns and points go through.
+#include "waco/model/learned/learned_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "waco/base/artifact.hpp"
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+#include "waco/model/learned/cost_features.hpp"
+#include "waco/model/learned/model_weights.hpp"
+#include "waco/pattern/pattern_features.hpp"
+
+namespace waco::model {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kFormat = "waco-model";
+constexpr int kVersion = 1;
+
+class FolderReader {
+ public:
+  explicit FolderReader(const fs::path& folder)
+      : manifest_file_(folder / "model.json"), weights_file_(folder / "weights.safetensors") {
+    std::error_code error;
+    if (!fs::exists(manifest_file_, error))
+      throw InputError(folder.string(), 0, "holds no model: there is no model.json in it");
+    manifest_ = read_artifact(manifest_file_, kFormat, kVersion);
+  }
+
+  std::unique_ptr<LearnedModel::Weights> read() {
+    try {
+      check_versions();
+      const auto op = schedule::parse_op(manifest_.at("op").get<std::string>());
+      if (!op) fail(fmt::format("its op {} is none of this program's", manifest_.at("op").dump()));
+      const auto extractor = manifest_.at("extractor").get<std::string>();
+      const auto& names = extractor_names();
+      if (std::find(names.begin(), names.end(), extractor) == names.end())
+        fail(fmt::format("its extractor {} is unknown; use a newer program", extractor));
+      check_encoding(*op);
+      const TensorFile tensors = read_weights();
+      auto weights = std::make_unique<LearnedModel::Weights>(manifest_, hash(), *op, extractor, tensors);
+      check_dims(*weights);
+      return weights;
+    } catch (const nlohmann::json::exception&) {
+      fail("a key is missing or of the wrong kind; write the model again with waco-train");
+    }
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& message) const {
+    throw InputError(manifest_file_.string(), 0, message);
+  }
+
+  void check_version(const char* key, int known) const {
+    const auto found = manifest_.at(key).get<int64_t>();
+    if (found != known)
+      fail(fmt::format(
+          "{} is {}, this program's is {}: train the model again, or use the program it came with", key,
+          found, known));
+  }
+
+  void check_versions() const {
+    check_version("encoding_version", schedule::kEncodingVersion);
+    check_version("terms_version", kTermsVersion);
+    if (manifest_.at("extractor") == "pyramid") check_version("feature_version", pattern::kFeatureVersion);
+  }
+
+  void check_encoding(schedule::Op op) const {
+    const schedule::EncodingLayout& layout = schedule::encoding_layout(op);
+    std::vector<int64_t> categories;
+    for (const schedule::CategoryField& field : layout.categories) categories.push_back(field.num_values);
+    const nlohmann::json& dims = manifest_.at("dims");
+    if (dims.at("categories").get<std::vector<int64_t>>() != categories ||
+        dims.at("level_vars").get<int64_t>() != layout.num_level_vars ||
+        dims.at("loop_vars").get<int64_t>() != layout.num_loop_vars)
+      fail("its dims are not those of the encoding of its op");
+  }
+
+  /// The tensors must be those that the manifest was written with, and numbers.
+  TensorFile read_weights() const {
+    std::error_code error;
+    if (!fs::exists(weights_file_, error))
+      throw InputError(weights_file_.string(), 0, "is missing beside model.json");
+    if (content_hash(read_file(weights_file_)) != manifest_.at("weights_hash").get<std::string>())
+      throw InputError(weights_file_.string(), 0,
+                       "is not the file that model.json was written with (weights_hash)");
+    TensorFile tensors = TensorFile::read(weights_file_);
+    for (const auto& [name, tensor] : tensors.tensors())
+      if (!std::all_of(tensor.data.begin(), tensor.data.end(), [](float x) { return std::isfinite(x); }))
+        throw InputError(weights_file_.string(), 0,
+                         fmt::format("tensor {} holds what is not a number", name));
+    return tensors;
+  }
+
+  void check_dims(const LearnedModel::Weights& weights) const {
+    const auto check = [&](const char* key, int64_t size) {
+      const auto claimed = manifest_.at("dims").at(key).get<int64_t>();
+      if (claimed != size) fail(fmt::format("dims.{} is {}, the weights have {}", key, claimed, size));
+    };
+    check("extracted", weights.extractor->size());
+    check("pattern", weights.pattern2.outputs);
+    check("embedding", weights.embedder.size());
+    check("hidden", weights.retrieval.pattern.outputs);
+    check("terms", weights.correction.terms.size());
+  }
+
+  std::string hash() const {
+    return content_hash(manifest_.at("weights_hash").get<std::string>() + read_file(manifest_file_));
+  }
+
+  fs::path manifest_file_, weights_file_;
+  nlohmann::json manifest_;
+};
+
+}  // namespace
+
+CorrectionWeights::CorrectionWeights(const TensorFile& file, int hidden_size)
+    : terms(file, "terms", static_cast<int>(cost_feature_names().size())),
+      term_layer(file, "correct.terms", -1, terms.size()),
+      hidden_layer(file, "correct.hidden", term_layer.outputs, hidden_size, false),
+      out(file, "correct.out", 1, term_layer.outputs),
+      slope(file.get("correct.slope", {1}).data[0]) {
+  const std::vector<float>& values = file.get("calibration", {2}).data;
+  std::copy(values.begin(), values.end(), calibration);
+}
+
+LearnedModel::Weights::Weights(nlohmann::json json, std::string model_hash, schedule::Op model_op,
+                               std::string_view extractor_name, const TensorFile& file)
+    : manifest(std::move(json)),
+      hash(std::move(model_hash)),
+      op(model_op),
+      extractor(make_extractor(extractor_name, schedule::sparse_order(op), file)),
+      problem(file, "problem", 2),
+      pattern1(file, "pattern.fc1", -1, extractor->size() + problem.size()),
+      pattern2(file, "pattern.fc2", -1, pattern1.outputs),
+      embedder(file, op),
+      retrieval(file, pattern2.outputs, embedder.size()),
+      correction(file, retrieval.pattern.outputs) {
+  // p and e are multiplied element by element.
+  if (pattern2.outputs != embedder.size())
+    throw InputError("weights", 0,
+                     fmt::format("pattern.fc2 gives {} numbers, embedder.fc2 gives {}", pattern2.outputs,
+                                 embedder.size()));
+}
+
+LearnedModel::LearnedModel(std::unique_ptr<Weights> weights) : weights_(std::move(weights)) {}
+LearnedModel::~LearnedModel() = default;
+LearnedModel::LearnedModel(LearnedModel&&) noexcept = default;
+LearnedModel& LearnedModel::operator=(LearnedModel&&) noexcept = default;
+
+LearnedModel LearnedModel::load(const fs::path& folder) {
+  return LearnedModel(FolderReader(folder).read());
+}
+
+schedule::Op LearnedModel::op() const {
+  return weights_->op;
+}
+
+const nlohmann::json& LearnedModel::manifest() const {
+  return weights_->manifest;
+}
+
+const std::string& LearnedModel::hash() const {
+  return weights_->hash;
+}
+
+int LearnedModel::embedding_size() const {
+  return weights_->embedder.size();
+}
+
+PatternEmbedding LearnedModel::embed_pattern(const matrix::SparseTensor& tensor,
+                                             const schedule::Problem& problem) const {
+  const Weights& w = *weights_;
+  WACO_ASSERT(problem.op == w.op && tensor.order() == schedule::sparse_order(w.op));
+  std::vector<float> inputs = w.extractor->extract(tensor);
+  const bool f64 = problem.type == schedule::ValueType::kF64;
+  float numbers[2] = {static_cast<float>(std::log2(static_cast<double>(problem.rhs))), f64 ? 1.0f : 0.0f};
+  w.problem.apply(numbers, numbers);
+  inputs.insert(inputs.end(), numbers, numbers + 2);
+  std::vector<float> wide(static_cast<size_t>(w.pattern1.padded)), p(static_cast<size_t>(w.pattern2.padded));
+  w.pattern1.apply(inputs.data(), w.pattern1.inputs, 1, wide.data());
+  dense_kernels().relu(wide.data(), w.pattern1.padded);
+  w.pattern2.apply(wide.data(), w.pattern1.padded, 1, p.data());
+  p.resize(static_cast<size_t>(w.pattern2.outputs));
+  return {std::move(p)};
+}
+
+std::vector<float> LearnedModel::embed_schedules(std::span<const schedule::SuperSchedule> points,
+                                                 int max_threads) const {
+  return weights_->embedder.embed(points, max_threads);
+}
+
+}  // namespace waco::model
