@@ -1,0 +1,143 @@
+// Model folders that are incomplete, of other versions or tampered with are refused, each with its reason.
+#include <catch2/catch.hpp>
+#include <functional>
+
+#include "random_model.hpp"
+#include "waco/base/error.hpp"
+#include "waco/model/learned/extractor.hpp"
+#include "waco/model/learned/learned_model.hpp"
+
+using namespace waco;
+using model::LearnedModel;
+using model::TensorFile;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Folder {
+ public:
+  Folder() { test::write_random_model(path, schedule::Op::kSpmv); }
+
+  void edit_manifest(const std::function<void(nlohmann::ordered_json&)>& edit) const {
+    const fs::path file = path / "model.json";
+    auto manifest = nlohmann::ordered_json::parse(read_file(file));
+    edit(manifest);
+    write_artifact(file, manifest);
+  }
+  /// Rewrites the weights and the hash that the manifest names.
+  void edit_weights(const std::function<void(TensorFile&)>& edit) const {
+    const fs::path file = path / "weights.safetensors";
+    TensorFile tensors = TensorFile::read(file);
+    edit(tensors);
+    tensors.write(file);
+    edit_manifest([&](auto& manifest) { manifest["weights_hash"] = content_hash(read_file(file)); });
+  }
+  void check_refused(const std::string& reason) const {
+    INFO(reason);
+    CHECK_THROWS_AS(LearnedModel::load(path), InputError);
+    CHECK_THROWS_WITH(LearnedModel::load(path), Catch::Contains(reason));
+  }
+
+  TemporaryFolder temporary;
+  fs::path path = temporary.path() / "model";
+};
+
+}  // namespace
+
+TEST_CASE("model_folder: what was written is read, with a hash of all of it", "[model]") {
+  const Folder folder;
+  const LearnedModel first = LearnedModel::load(folder.path);
+  CHECK(first.op() == schedule::Op::kSpmv);
+  CHECK(first.embedding_size() == 64);
+  CHECK(first.manifest().at("extractor") == "human");
+  CHECK(LearnedModel::load(folder.path).hash() == first.hash());
+  folder.edit_manifest([](auto& manifest) { manifest["metrics"]["loss"] = 1; });
+  const std::string edited = LearnedModel::load(folder.path).hash();
+  CHECK(edited != first.hash());
+  folder.edit_weights([](TensorFile& tensors) { tensors.set("correct.slope", {1}, {0.25f}); });
+  CHECK(LearnedModel::load(folder.path).hash() != edited);
+}
+
+TEST_CASE("model_folder: missing files are named", "[model]") {
+  const Folder folder;
+  CHECK_THROWS_WITH(LearnedModel::load(folder.temporary.path() / "nowhere"),
+                    Catch::Contains("no model.json"));
+  fs::rename(folder.path / "weights.safetensors", folder.path / "away");
+  folder.check_refused("is missing");
+  fs::remove(folder.path / "model.json");
+  folder.check_refused("holds no model");
+}
+
+TEST_CASE("model_folder: manifests of other kinds and versions are refused", "[model]") {
+  const auto refuses = [](const std::string& reason,
+                          const std::function<void(nlohmann::ordered_json&)>& edit) {
+    const Folder folder;
+    folder.edit_manifest(edit);
+    folder.check_refused(reason);
+  };
+  refuses("waco-model", [](auto& m) { m["format"] = "waco-plan"; });
+  refuses("version 2", [](auto& m) { m["version"] = 2; });
+  refuses("encoding_version", [](auto& m) { m["encoding_version"] = schedule::kEncodingVersion + 1; });
+  refuses("terms_version", [](auto& m) { m["terms_version"] = model::kTermsVersion + 1; });
+  refuses("feature_version", [](auto& m) {
+    m["extractor"] = "pyramid";
+    m["feature_version"] = 0;
+  });
+  refuses("op", [](auto& m) { m["op"] = "spgemm"; });
+  refuses("extractor", [](auto& m) { m["extractor"] = "oracle"; });
+  refuses("wrong kind", [](auto& m) { m["op"] = 5; });
+  refuses("wrong kind", [](auto& m) { m.erase("dims"); });
+  refuses("wrong kind", [](auto& m) { m["dims"] = "many"; });
+  refuses("encoding of its op", [](auto& m) { m["dims"]["categories"][0] = 3; });
+  refuses("encoding of its op", [](auto& m) { m["op"] = "mttkrp"; });
+  refuses("dims.hidden", [](auto& m) { m["dims"]["hidden"] = 65; });
+}
+
+TEST_CASE("model_folder: weights that the manifest does not describe are refused", "[model]") {
+  const Folder torn;
+  const std::string whole = read_file(torn.path / "weights.safetensors");
+  write_file_atomically(torn.path / "weights.safetensors", whole.substr(0, whole.size() / 2));
+  torn.check_refused("weights_hash");
+  torn.edit_manifest([&](auto& m) { m["weights_hash"] = content_hash(whole.substr(0, whole.size() / 2)); });
+  torn.check_refused("truncated");
+
+  const auto refuses = [](const std::string& reason, const std::function<void(TensorFile&)>& edit) {
+    const Folder folder;
+    folder.edit_weights(edit);
+    folder.check_refused(reason);
+  };
+  refuses("retrieve.fc.bias", [](auto& t) { t.set("retrieve.fc.bias", {3}, {1, 2, 3}); });
+  refuses("embedder.levels.weight", [](auto& t) {
+    t.set("embedder.levels.weight", {16, 15}, std::vector<float>(240));
+  });
+  refuses("input.terms.mean", [](auto& t) { t.set("input.terms.mean", {1}, {0}); });
+  refuses("not a number", [](auto& t) { t.set("correct.slope", {1}, {NAN}); });
+  refuses("not a number", [](auto& t) { t.set("correct.slope", {1}, {INFINITY}); });
+  refuses("calibration", [](auto& t) { t.set("calibration", {1}, {0}); });
+}
+
+TEST_CASE("extractor: unknown names and missing tensors are errors", "[model]") {
+  CHECK_THROWS_AS(model::make_extractor("oracle", 2, TensorFile()), UsageError);
+  for (const std::string& name : model::extractor_names())
+    CHECK_THROWS_AS(model::make_extractor(name, 2, TensorFile()), InputError);
+}
+
+TEST_CASE("extractor: pyramid gives the features of the pattern, standardised", "[model]") {
+  const auto size = static_cast<int64_t>(pattern::feature_names(2).size());
+  TensorFile weights;
+  weights.set("input.features.mean", {size}, std::vector<float>(static_cast<size_t>(size), 1.0f));
+  weights.set("input.features.scale", {size}, std::vector<float>(static_cast<size_t>(size), 0.5f));
+  const auto extractor = model::make_extractor("pyramid", 2, weights);
+  REQUIRE(extractor->size() == size);
+  matrix::SparseTensor diagonal;
+  diagonal.dims = {100, 100};
+  diagonal.coords.resize(2);
+  for (int64_t n = 0; n < 100; ++n) {
+    diagonal.coords[0].push_back(n);
+    diagonal.coords[1].push_back(n);
+    diagonal.values.push_back(1);
+  }
+  const std::vector<float> features = pattern::pattern_features(diagonal, 1),
+                           q = extractor->extract(diagonal);
+  for (size_t n = 0; n < q.size(); ++n) CHECK(q[n] == std::clamp((features[n] - 1) * 0.5f, -4.0f, 4.0f));
+}
