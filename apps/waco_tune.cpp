@@ -5,16 +5,22 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "waco/base/command_line.hpp"
 #include "waco/base/files.hpp"
+#include "waco/base/machine.hpp"
+#include "waco/base/shard.hpp"
 #include "waco/base/signals.hpp"
 #include "waco/base/version.hpp"
+#include "waco/matrix/inputs.hpp"
 #include "waco/matrix/read.hpp"
 #include "waco/tune/emit.hpp"
 #include "waco/tune/plan_file.hpp"
 #include "waco/tune/problem_options.hpp"
+#include "waco/tune/result_file.hpp"
 #include "waco/tune/tune.hpp"
 
 namespace {
@@ -22,12 +28,14 @@ namespace {
 using namespace waco;
 
 constexpr const char* kProgram = "waco-tune";
+constexpr auto kReplace = nlohmann::json::error_handler_t::replace;  // file names need not be UTF-8
 constexpr const char* kExamples = R"(Examples:
   waco-tune mesh.mtx --op spmm --rhs 32
   waco-tune mesh.mtx.gz --op spmv --type f64 -o plan.json --emit kernel.cpp
   waco-tune tensor.tns --op mttkrp --json | jq .best
   waco-tune mesh.mtx --schedule "spmv f32 | A: i:U k:C | loop: i k | par: i static x2"
   zcat big.mtx.gz | waco-tune - --op sddmm --effort quick --budget 30
+  waco-tune --list matrices.txt --op spmv -o results.jsonl       (run again, it does what is missing)
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 unreadable input, 4 verification failed, 5 compiler unusable,
 6 some of several matrices failed.)";
@@ -35,7 +43,8 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 unreadable input, 4 verification failed
 struct Options {
   CommonOptions common;
   tune::ProblemOptions problem;
-  std::vector<std::string> matrices;
+  matrix::InputOptions inputs;
+  std::string shard;
   std::string effort = "normal";
   std::optional<int> top;
   std::optional<double> budget_s;
@@ -45,6 +54,12 @@ struct Options {
   bool json = false;
   bool jsonl = false;
   std::string command;
+
+  /// One file, which is not looked for in folders or lists.
+  bool single() const {
+    return inputs.lists.empty() && inputs.paths.size() == 1 &&
+           !std::filesystem::is_directory(inputs.paths[0]);
+  }
 };
 
 bool parse(int argc, char** argv, Options& options) {
@@ -52,8 +67,11 @@ bool parse(int argc, char** argv, Options& options) {
       "Finds the storage format and loop schedule that make a sparse operation fastest on this machine.",
       kProgram);
   app.footer(kExamples);
-  app.add_option("MATRIX", options.matrices, "Matrix Market or FROSTT file, plain or gzipped; - is stdin")
-      ->required();
+  app.add_option("MATRIX", options.inputs.paths,
+                 "Matrix Market or FROSTT files, plain or gzipped, or folders of them; - is stdin");
+  app.add_option("--list", options.inputs.lists, "File with an input a line; - is stdin");
+  app.add_option("--shard", options.shard,
+                 "Part of the list to do, such as 0/4; by default the Slurm array task's");
   tune::add_problem_options(app, options.problem);
   app.add_option("--top", options.top, "Candidates to measure (default: 10; quick 4, full 24)")
       ->check(CLI::Range(1, 1000));
@@ -65,16 +83,20 @@ bool parse(int argc, char** argv, Options& options) {
   app.add_option("--max-fill", options.max_fill, "Values a format may store per nonzero")
       ->check(CLI::Range(1.0, 1e6))
       ->capture_default_str();
-  app.add_option("-o,--output", options.plan_file, "Write the plan, a JSON document");
+  app.add_option("-o,--output", options.plan_file,
+                 "Write the plan, a JSON document; of several matrices JSON Lines, continued when there");
   app.add_option("--emit", options.kernel_file, "Write the best kernel, one self-contained C++ file");
   auto* json = app.add_flag("--json", options.json, "Print the plan document on stdout");
   app.add_flag("--jsonl", options.jsonl, "Print one document a line on stdout")->excludes(json);
   add_common_options(app, kProgram, options.common);
   options.command = command_text(argc, argv);
   if (!parse_command_line(app, argc, argv, options.common)) return false;
-  if (options.matrices.size() > 1 &&
-      (options.json || !options.plan_file.empty() || !options.kernel_file.empty()))
-    throw UsageError("--json, -o and --emit take one matrix; for several use --jsonl");
+  if (options.inputs.paths.empty() && options.inputs.lists.empty())
+    throw UsageError("name a matrix, or --list a file that does (--help tells more)");
+  if (!options.single() && (options.json || !options.kernel_file.empty()))
+    throw UsageError("--json and --emit take one matrix; for several use --jsonl and -o");
+  if (options.single() && !options.shard.empty())
+    throw UsageError("--shard takes a --list or several matrices");
   return true;
 }
 
@@ -98,7 +120,6 @@ void print_document(const std::string& text) {
 }
 
 void write(const Options& options, const matrix::SparseTensor& tensor, const tune::TuneResult& result) {
-  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;  // file names need not be UTF-8
   const nlohmann::ordered_json document = tune::plan_document(result, kProgram, options.command);
   if (!options.plan_file.empty()) {
     write_file_atomically(options.plan_file, document.dump(2, ' ', false, kReplace) + "\n");
@@ -110,7 +131,6 @@ void write(const Options& options, const matrix::SparseTensor& tensor, const tun
   }
   if (options.json) print_document(document.dump(2, ' ', false, kReplace));
   if (options.jsonl) print_document(document.dump(-1, ' ', false, kReplace));
-  if (!options.common.quiet) fmt::print(stderr, "{}", tune::to_table(result));
 }
 
 /// A given point that is wrong is the answer to the question asked; a searched one is merely not the winner.
@@ -128,40 +148,97 @@ ExitCode exit_code(const tune::TuneResult& result, bool points_given) {
   return result.complete ? ExitCode::kVerification : ExitCode::kFailed;
 }
 
-ExitCode tune_one(const Options& options, const std::string& path, const tune::TuneOptions& tuning,
-                  const StopToken& stop) {
+struct Tuned {
+  matrix::SparseTensor tensor;
+  tune::TuneResult result;
+};
+
+Tuned tune_item(const Options& options, const matrix::CorpusItem& item, const tune::TuneOptions& tuning,
+                const StopToken& stop) {
   const auto start = std::chrono::steady_clock::now();
   matrix::ReadOptions reading;
   reading.threads = options.common.threads;
-  const matrix::ReadResult input = matrix::read_tensor(path, reading);
+  matrix::ReadResult input = matrix::read_item(item, reading);
   const double read_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  for (const std::string& note : input.notes) spdlog::info("{}: {}", path, note);
-  spdlog::info("{}: {}, {} nonzeros, read in {:.2f} s", path, fmt::join(input.tensor.dims, " x "),
+  for (const std::string& note : input.notes) spdlog::info("{}: {}", item.source, note);
+  spdlog::info("{}: {}, {} nonzeros, read in {:.2f} s", item.source, fmt::join(input.tensor.dims, " x "),
                input.tensor.num_nonzeros(), read_s);
-  tune::TuneResult result = tune::tune(input.tensor, tuning, stop);
-  result.seconds.read = read_s;
-  result.seconds.total += read_s;
-  write(options, input.tensor, result);
-  return exit_code(result, !tuning.points.empty());
+  Tuned tuned{std::move(input.tensor), {}};
+  tuned.result = tune::tune(tuned.tensor, tuning, stop);
+  tuned.result.seconds.read = read_s;
+  tuned.result.seconds.total += read_s;
+  if (!options.common.quiet) fmt::print(stderr, "{}", tune::to_table(tuned.result));
+  return tuned;
 }
 
-/// Every matrix; one that fails is reported and the rest goes on.
-ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, const StopToken& stop) {
-  size_t num_failed = 0;
-  for (const std::string& path : options.matrices) {
-    if (stop.stop_requested()) return ExitCode::kPartial;
-    const int code = guarded_main(kProgram, [&] { return tune_one(options, path, tuning, stop); });
-    if (code == static_cast<int>(ExitCode::kCompiler)) return ExitCode::kCompiler;
-    num_failed += code != 0 ? 1 : 0;
+ExitCode tune_one(const Options& options, const tune::TuneOptions& tuning, const StopToken& stop) {
+  const Tuned tuned = tune_item(options, matrix::file_item(options.inputs.paths[0]), tuning, stop);
+  write(options, tuned.tensor, tuned.result);
+  return exit_code(tuned.result, !tuning.points.empty());
+}
+
+/// The inputs of this process, and where their results go.
+struct Batch {
+  std::vector<matrix::CorpusItem> items;
+  std::unique_ptr<tune::ResultFile> file;  ///< null without -o
+};
+
+Batch gather(const Options& options, const tune::TuneOptions& tuning) {
+  Shard shard;
+  if (!options.shard.empty()) {
+    shard = parse_shard(options.shard);
+  } else if (const auto task = shard_of_array_task()) {
+    shard = *task;
+    spdlog::info("shard {}/{}, from the Slurm array task", shard.index, shard.count);
   }
-  if (num_failed > 0) spdlog::warn("{} of {} matrices failed", num_failed, options.matrices.size());
+  Batch batch;
+  matrix::InputOptions inputs = options.inputs;
+  inputs.missing_are_errors = false;  // but failures of one input
+  const auto all =
+      matrix::gather_items(inputs, schedule::sparse_order(tuning.problem.op), options.common.seed);
+  for (size_t place = 0; place < all.size(); ++place)
+    if (shard.owns(place)) batch.items.push_back(all[place]);
+  if (options.plan_file.empty()) return batch;
+  std::filesystem::path file = options.plan_file;
+  if (shard.count > 1) file = shard_path(file, shard);
+  batch.file = std::make_unique<tune::ResultFile>(file, describe_machine(tuning.compiler));
+  return batch;
+}
+
+/// Every input that has no result yet; one that fails is reported and the rest goes on.
+ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, const StopToken& stop) {
+  Batch batch = gather(options, tuning);
+  size_t number = 0, num_failed = 0, num_there = 0;
+  for (const matrix::CorpusItem& item : batch.items) {
+    ++number;
+    if (batch.file && batch.file->holds(item.source, tuning)) {
+      ++num_there;
+      continue;
+    }
+    if (stop.stop_requested()) return ExitCode::kPartial;
+    spdlog::info("[{}/{}] {}", number, batch.items.size(), item.source);
+    tune::ListedResult listed{item.source, {}, nullptr};
+    listed.outcome = guarded(kProgram, [&] {
+      const Tuned tuned = tune_item(options, item, tuning, stop);
+      listed.document = tune::plan_document(tuned.result, kProgram, options.command);
+      return exit_code(tuned.result, !tuning.points.empty());
+    });
+    if (listed.outcome.code == ExitCode::kCompiler) return ExitCode::kCompiler;
+    if (stop.stop_requested()) return ExitCode::kPartial;  // the next run does it whole
+    num_failed += listed.outcome.code != ExitCode::kDone ? 1 : 0;
+    const auto line = tune::listed_document(listed, tuning, kProgram, options.command);
+    if (batch.file) batch.file->append(line);
+    if (options.jsonl) print_document(line.dump(-1, ' ', false, kReplace));
+  }
+  spdlog::info("{} of {} inputs tuned, {} had a result already, {} failed",
+               batch.items.size() - num_there - num_failed, batch.items.size(), num_there, num_failed);
   return num_failed > 0 ? ExitCode::kPartial : ExitCode::kDone;
 }
 
 ExitCode run(const Options& options, const StopToken& stop) {
   const tune::ChosenProblem chosen = tune::choose_problem(options.problem);
   const tune::TuneOptions tuning = tune_options(options, chosen);
-  if (options.matrices.size() == 1) return tune_one(options, options.matrices[0], tuning, stop);
+  if (options.single()) return tune_one(options, tuning, stop);
   return tune_several(options, tuning, stop);
 }
 

@@ -59,17 +59,20 @@ fi
 
 command -v jq >/dev/null || fail "jq is needed to join the results" 1
 shopt -s nullglob
-results=("$folder"/results/*.json)
-failed=("$folder"/results/*.failed)
-[ ${#results[@]} -gt 0 ] || fail "there is no result in $folder/results" 3
-printf '%s\0' "${results[@]}" | xargs -0 jq -c . >"$folder/results.jsonl.part"
+tuned=("$folder"/tuned.jsonl "$folder"/tuned.*-of-"$shards".jsonl)
+cat "${tuned[@]}" 2>/dev/null | jq -s -c 'reduce .[] as $line ({}; .[$line.input] = $line) | .[]' >"$folder/last.part"
+jq -c 'select(.status == "done")' "$folder/last.part" >"$folder/results.jsonl.part"
+jq -r 'select(.status != "done") | "exit code \(.exit_code): \(.error)"' "$folder/last.part" >"$folder/failed.part"
+rm "$folder/last.part"
 mv "$folder/results.jsonl.part" "$folder/results.jsonl"
+mv "$folder/failed.part" "$folder/failed"
+[ -s "$folder/results.jsonl" ] || fail "there is no result in $folder" 3
 jq -r '[.matrix.name, .matrix.nnz, .best.speedup, .best.plan] | @tsv' "$folder/results.jsonl" | sort -t$'\t' -k3,3g |
   awk -F'\t' '
     { printf "%-48s %10d nonzeros  %5.2fx  %s\n", $1, $2, $3, $4; sum += log($3); n++; if ($3 < 1) slower++ }
     END { printf "geometric mean %.3f over %d matrices, %d slower than fixed_csr\n", exp(sum / n), n, slower }'
-if [ ${#failed[@]} -gt 0 ]; then
-  echo "merge: ${#failed[@]} matrices failed:" >&2
-  cat "${failed[@]}" >&2
+if [ -s "$folder/failed" ]; then
+  echo "merge: $(wc -l <"$folder/failed") matrices failed:" >&2
+  cat "$folder/failed" >&2
   exit 6
 fi

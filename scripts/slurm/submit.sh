@@ -7,7 +7,7 @@
 #   scripts/slurm/submit.sh --shards 8 /scratch/spmm --time=8:00:00 -- waco-collect /scratch/matrices --op spmm
 #   scripts/slurm/submit.sh --shards 8 /scratch/tuned --partition=short -- waco-tune --list test.txt --op spmv --rhs 32
 #
-# FOLDER, which all nodes must see, keeps everything: the arguments, one dataset a shard or one result a matrix, and the
+# FOLDER, which all nodes must see, keeps everything: the arguments, one file a shard, and the
 # logs. It must not be used with other arguments. The same command again submits what is not done. A task that meets its
 # time limit, or whose node fails, is requeued and goes on where it was; merge.sh joins the results.
 #
@@ -52,7 +52,7 @@ path=${path:-$(command -v "$program" || echo "$scripts/../../build/bin/$program"
 [ -x "$path" ] || fail "there is no program $path; build it, or set WACO_BIN to its folder" 5
 command -v sbatch >/dev/null || fail "sbatch is not there: this is no machine of a Slurm cluster" 1
 
-# For tuning, the list is copied, so that it can't change while tasks are at it, and is no argument of the program.
+# For tuning, the list is copied, so that it can't change while tasks are at it.
 arguments=()
 list=""
 while [ $# -gt 0 ]; do
@@ -61,7 +61,7 @@ while [ $# -gt 0 ]; do
       list=${2-}
       shift
       ;;
-    */-o | */--output | */--output=* | waco-collect/--shard | waco-collect/--shard=* | waco-tune/--json | waco-tune/--emit)
+    */-o | */--output | */--output=* | */--shard | */--shard=* | waco-tune/--json | waco-tune/--emit)
       fail "$1 is set by the job"
       ;;
     *) arguments+=("$1") ;;
@@ -69,10 +69,11 @@ while [ $# -gt 0 ]; do
   [[ $1 != *$'\n'* ]] || fail "an argument holds a line end"
   shift || usage
 done
-if [ "$program" = waco-tune ]; then [ -r "$list" ] || fail "waco-tune needs --list FILE, one matrix a line" 3; fi
+if [ "$program" = waco-tune ] && [ ! -r "$list" ]; then fail "waco-tune needs --list FILE, one matrix a line" 3; fi
 
 mkdir -p "$folder/logs" "$folder/done"
 folder=$(cd "$folder" && pwd)
+[ -z "$list" ] || arguments+=(--list "$folder/list")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 printf '%s\n' "$program" "$shards" "${arguments[@]}" >"$work/arguments"

@@ -27,7 +27,7 @@ TEST_CASE("cli: --help shows examples and --version the commit, on stdout", "[cl
 TEST_CASE("cli: wrong options end with code 2 and say what is wrong", "[cli]") {
   Workspace work;
   const std::string matrix = work.matrix(10, 10, 0.3);
-  check_refused(tune(), 2, "MATRIX");
+  check_refused(tune(), 2, "name a matrix");
   check_refused(tune().with(matrix), 2, "--op is required");
   check_refused(tune().with(matrix, "--op", "spgemm"), 2, "spgemm");
   check_refused(tune().with(matrix, "--op", "spmv", "--rhs", "4"), 2, "dense index");

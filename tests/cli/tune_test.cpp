@@ -1,4 +1,5 @@
 // The main job through the real program: documents, plans and kernels.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "program.hpp"
@@ -116,8 +117,8 @@ TEST_CASE("cli: several matrices give a line each, and code 6 when one fails", "
           .run();
   INFO(result.err);
   CHECK(result.end.code == 6);
-  CHECK(std::count(result.out.begin(), result.out.end(), '\n') == 1);
-  check_document(json::parse(result.out), "spmv");
+  REQUIRE(std::count(result.out.begin(), result.out.end(), '\n') == 2);
+  check_document(json::parse(result.out.substr(0, result.out.find('\n'))), "spmv");
   CHECK(result.err.find("missing.mtx") != std::string::npos);
 }
 
@@ -161,4 +162,46 @@ TEST_CASE("cli: waco-codegen writes a kernel for any matrix to stdout", "[cli]")
   INFO(result.err);
   REQUIRE(result.ok());
   check_kernel(work, work.write("kernel.cpp", result.out), work.matrix());
+}
+
+TEST_CASE("cli: a list is continued, faults are told item by item", "[cli]") {
+  Workspace work;
+  const std::string matrix = work.matrix(), results = work.path("results.jsonl");
+  const std::string list = work.write(
+      "list", "# three\n" + matrix + "\nsynthetic: stencil2d n=20\n" + work.path("missing.mtx") + "\n");
+  const auto batch = [&] { return tune().with("--list", list, "--op", "spmv", "--effort", "none"); };
+  const auto lines = [&] {
+    std::vector<json> parsed;
+    std::ifstream in(results);
+    for (std::string line; std::getline(in, line);) parsed.push_back(json::parse(line));
+    return parsed;
+  };
+  const RunResult first = batch().with("-o", results, "--jsonl").run();
+  INFO(first.err);
+  CHECK(first.end.code == 6);
+  REQUIRE(lines().size() == 3);
+  CHECK(lines()[0].at("status") == "done");
+  CHECK(lines()[0].at("input") == matrix);
+  CHECK(lines()[0].at("best").at("verified") == true);
+  CHECK(lines()[1].at("status") == "done");
+  CHECK(lines()[2].at("status") == "failed");
+  CHECK(lines()[2].at("exit_code") == 3);
+  CHECK(lines()[2].at("error").get<std::string>().find("missing.mtx") != std::string::npos);
+  CHECK(std::count(first.out.begin(), first.out.end(), '\n') == 3);
+
+  std::filesystem::copy_file(matrix, work.path("missing.mtx"));
+  std::ofstream(results, std::ios::app) << R"({"format":"waco-pl)";  // torn
+  const RunResult second = batch().with("-o", results).run();
+  INFO(second.err);
+  CHECK(second.ok());
+  REQUIRE(lines().size() == 4);
+  CHECK(lines()[3].at("status") == "done");
+  CHECK(second.err.find("2 had a result already") != std::string::npos);
+
+  const RunResult part = batch().with("--shard", "1/3", "-o", work.path("part.jsonl")).run();
+  CHECK(part.ok());
+  CHECK(read_file(work.path("part.1-of-3.jsonl")).find("stencil2d") != std::string::npos);
+  check_refused(tune().with("--op", "spmv"), 2, "name a matrix");
+  check_refused(tune().with(matrix, "--op", "spmv", "--shard", "0/2"), 2, "--shard");
+  check_refused(batch().with("-o", list), 3, "is not a result of waco-tune");
 }

@@ -121,8 +121,8 @@ for n in 1 2 3 4; do cp "$source_dir/data/samples/mesh_3dof.mtx.gz" "$work/mesh_
 echo "$work/nothing.mtx" >>"$work/list.txt"
 tune_options=(--op spmv --threads 1 --top 6)
 job=$(submit "$tuned" -- waco-tune --list "$work/list.txt" "${tune_options[@]}")
-# Shard 1 has lines 1 and 5.
-wait_for 120 "the first result of shard 1" compgen -G "$tuned/results/000001-*.json" >/dev/null
+# Shard 1 has the second input and the sixth.
+wait_for 120 "the first result of shard 1" has_lines "$tuned/tuned.1-of-4.jsonl" 1
 scontrol requeue "${job}_1"
 [ ! -e "$tuned/done/1" ] || fail "shard 1 was done too early to be interrupted"
 wait_for 60 "the end of shard 1's first run" state_is "${job}_1" PENDING

@@ -54,22 +54,25 @@ std::string command_text(int argc, const char* const* argv) {
   return text;
 }
 
-int guarded_main(std::string_view program, const std::function<ExitCode()>& body) {
-  const auto complain = [&](std::string_view what) {
+Outcome guarded(std::string_view program, const std::function<ExitCode()>& body) {
+  const auto failed = [&](ExitCode code, const std::string& what) {
     std::fflush(stdout);
     fmt::print(stderr, "{}: error: {}\n", program, what);
+    return Outcome{code, what};
   };
   try {
-    return static_cast<int>(body());
+    return {body(), {}};
   } catch (const Error& error) {
-    complain(error.what());
-    return static_cast<int>(error.code());
+    return failed(error.code(), error.what());
   } catch (const std::bad_alloc&) {
-    complain("out of memory");
+    return failed(ExitCode::kFailed, "out of memory");
   } catch (const std::exception& error) {
-    complain(error.what());
+    return failed(ExitCode::kFailed, error.what());
   }
-  return static_cast<int>(ExitCode::kFailed);
+}
+
+int guarded_main(std::string_view program, const std::function<ExitCode()>& body) {
+  return static_cast<int>(guarded(program, body).code);
 }
 
 }  // namespace waco

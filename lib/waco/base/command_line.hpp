@@ -33,8 +33,17 @@ bool parse_command_line(CLI::App& app, int argc, const char* const* argv, const 
 /// The arguments as one line, for artifact headers.
 std::string command_text(int argc, const char* const* argv);
 
-/// Runs a program's body; an error becomes one line on stderr and its exit code. Bugs and lack of memory
-/// give 1.
+/// How a piece of work ended.
+struct Outcome {
+  ExitCode code = ExitCode::kDone;
+  std::string error;  ///< what was told; empty when nothing was thrown
+};
+
+/// Runs a piece of work; an error becomes one line on stderr and its exit code. Bugs and lack of memory give
+/// kFailed.
+Outcome guarded(std::string_view program, const std::function<ExitCode()>& body);
+
+/// The same for a whole program: its exit code.
 int guarded_main(std::string_view program, const std::function<ExitCode()>& body);
 
 }  // namespace waco

@@ -107,14 +107,22 @@ std::vector<CorpusItem> augmented(const CorpusItem& original, const std::vector<
   return items;
 }
 
-SparseTensor make(const CorpusItem& item) {
+ReadResult read_item(const CorpusItem& item, const ReadOptions& options) {
   const Source source = split(item.source);
-  const bool is_synthetic = source.base.starts_with(kSynthetic);
-  SparseTensor tensor =
-      is_synthetic ? generate(source.base.substr(kSynthetic.size())) : read_tensor(source.base).tensor;
-  for (const std::string& step : source.steps) tensor = reshape(std::move(tensor), parse_step(step));
-  tensor.name = item.name;
-  return tensor;
+  ReadResult result;
+  if (source.base.starts_with(kSynthetic)) {
+    result.tensor = generate(source.base.substr(kSynthetic.size()));
+  } else {
+    result = read_tensor(source.base, options);
+  }
+  for (const std::string& step : source.steps)
+    result.tensor = reshape(std::move(result.tensor), parse_step(step));
+  result.tensor.name = item.name;
+  return result;
+}
+
+SparseTensor make(const CorpusItem& item) {
+  return read_item(item).tensor;
 }
 
 }  // namespace waco::matrix

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "waco/matrix/read.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
 
 namespace waco::matrix {
@@ -44,5 +45,7 @@ std::vector<CorpusItem> augmented(const CorpusItem& original, const std::vector<
 /// every machine and with any number of threads. Throws InputError and EnvironmentError as read_tensor()
 /// does, and UsageError for a recipe that can't be understood.
 SparseTensor make(const CorpusItem& item);
+/// The same, with what reading has to tell.
+ReadResult read_item(const CorpusItem& item, const ReadOptions& options = {});
 
 }  // namespace waco::matrix

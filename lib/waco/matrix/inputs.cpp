@@ -26,7 +26,7 @@ std::string trimmed(std::string_view line) {
 
 class Gathering {
  public:
-  explicit Gathering(int order) : order_(order) {}
+  Gathering(int order, bool missing_are_errors) : order_(order), missing_are_errors_(missing_are_errors) {}
 
   void add(CorpusItem item) {
     if (seen_.insert(item.source).second) items_.push_back(std::move(item));
@@ -36,7 +36,7 @@ class Gathering {
     std::error_code error;
     if (fs::is_directory(path, error)) {
       add_folder(path);
-    } else if (path == "-" || fs::exists(path, error)) {
+    } else if (path == "-" || !missing_are_errors_ || fs::exists(path, error)) {
       add(file_item(path));
     } else {
       throw InputError(path, 0, "there is no such file or folder");
@@ -96,6 +96,7 @@ class Gathering {
   }
 
   int order_;
+  bool missing_are_errors_;
   std::set<std::string> seen_;
   std::vector<CorpusItem> items_;
 };
@@ -105,7 +106,7 @@ class Gathering {
 std::vector<CorpusItem> gather_items(const InputOptions& options, int order, uint64_t seed) {
   if (options.paths.empty() && options.lists.empty() && options.num_synthetic == 0)
     throw UsageError("nothing to do: name matrices or folders, --list or --synthetic");
-  Gathering gathering(order);
+  Gathering gathering(order, options.missing_are_errors);
   for (const std::string& path : options.paths) gathering.add_path(path);
   for (const std::string& list : options.lists) gathering.add_list(list);
   if (options.num_synthetic > 0)

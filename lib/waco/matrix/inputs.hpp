@@ -13,6 +13,7 @@ struct InputOptions {
   std::vector<std::string> paths;  ///< files and folders
   std::vector<std::string> lists;  ///< files with one input a line
   int num_synthetic = 0;
+  bool missing_are_errors = true;  ///< false: a path that is not there is an item, whose reading fails
 };
 
 /// Items in the order named: files, folders (searched with their subfolders, sorted by path; .mtx files for

@@ -1,0 +1,46 @@
+// Results of a list of inputs as JSON Lines, so that a batch can be continued.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "waco/base/command_line.hpp"
+#include "waco/base/line_appender.hpp"
+#include "waco/tune/tune.hpp"
+
+namespace waco::tune {
+
+/// What became of one input of a list.
+struct ListedResult {
+  std::string input;  ///< as the list names it
+  Outcome outcome;
+  nlohmann::ordered_json document;  ///< plan document; null when there is none
+};
+
+/// One line: the plan document, or without one an artifact header, op, type and rhs, behind `input`,
+/// `status` ("done" or "failed"), `exit_code` and `error`.
+nlohmann::ordered_json listed_document(const ListedResult& result, const TuneOptions& options,
+                                       std::string_view program, const std::string& command);
+
+/// A file that grows by a line for each input.
+class ResultFile {
+ public:
+  /// Reads what is there; a torn last line is cut off. Throws InputError when the file holds something else,
+  /// or results of another machine.
+  ResultFile(const std::filesystem::path& file, const nlohmann::json& machine);
+
+  /// Whether the input was done with this problem, effort and number of threads.
+  bool holds(const std::string& input, const TuneOptions& options) const;
+  /// Writes one line and brings it to the disk. Throws EnvironmentError.
+  void append(const nlohmann::ordered_json& line);
+
+ private:
+  void note(const nlohmann::json& line);
+
+  LineAppender lines_;
+  std::set<std::string> done_;
+};
+
+}  // namespace waco::tune
