@@ -59,8 +59,9 @@ fi
 
 command -v jq >/dev/null || fail "jq is needed to join the results" 1
 shopt -s nullglob
-tuned=("$folder"/tuned.jsonl "$folder"/tuned.*-of-"$shards".jsonl)
-cat "${tuned[@]}" 2>/dev/null | jq -s -c 'reduce .[] as $line ({}; .[$line.input] = $line) | .[]' >"$folder/last.part"
+tuned=("$folder"/tuned*.jsonl)
+[ ${#tuned[@]} -gt 0 ] || fail "there is no result in $folder" 3
+jq -s -c 'reduce .[] as $line ({}; .[$line.input] = $line) | .[]' "${tuned[@]}" >"$folder/last.part"
 jq -c 'select(.status == "done")' "$folder/last.part" >"$folder/results.jsonl.part"
 jq -r 'select(.status != "done") | "exit code \(.exit_code): \(.error)"' "$folder/last.part" >"$folder/failed.part"
 rm "$folder/last.part"

@@ -49,8 +49,8 @@ has_lines() { [ "$(lines "$1")" -ge "$2" ]; }
 no_jobs() { [ -z "$(squeue -h -o %i)" ]; }
 state_is() { scontrol show job "$1" 2>/dev/null | grep -q "JobState=$2"; }
 restarted() { grep -q "restart [1-9]" "$1" 2>/dev/null; }
-# A requeued task waits for a while; this test does not.
-start_now() { scontrol update JobId="$1" StartTime=now 2>/dev/null || true; }
+# A requeued task waits for a while; this test only until the second is over in which the node was told that it ended.
+start_now() { sleep 2 && scontrol update JobId="$1" StartTime=now 2>/dev/null || true; }
 
 mkdir "$work/slurm"
 start_slurm "$work/slurm" 2
