@@ -1,0 +1,126 @@
+// From records to groups and labels.
+#include "waco/train/groups.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+#include "waco/dataset/dataset_file.hpp"
+#include "waco/measure/statistics.hpp"
+
+namespace waco::train {
+namespace {
+
+using dataset::Record;
+
+/// Intervals of few samples can be anything; a label is never trusted further than this.
+constexpr double kLeastNoise = 0.005;
+
+Label label_of(const Record& record) {
+  Label label;
+  label.censored = record.censored;
+  label.cost = static_cast<float>(-std::log2(record.speedup));
+  const measure::Estimate time =
+      measure::estimate_median({record.samples_ns.begin(), record.samples_ns.end()});
+  label.noise = static_cast<float>(std::log2(1 + std::max(kLeastNoise, time.relative_width())));
+  return label;
+}
+
+class Loading {
+ public:
+  explicit Loading(const std::optional<Resplit>& resplit) : resplit_(resplit) {}
+
+  void add_file(const std::filesystem::path& file, size_t number) {
+    std::vector<Record> records;
+    const dataset::ReadSummary found =
+        dataset::read_dataset(file, [&](Record&& record) { records.push_back(std::move(record)); });
+    if (number == 0) result_.machine = found.header.machine;
+    for (Record& record : records) {
+      const Machine& machine = record.machine ? found.header.machines.at(static_cast<size_t>(*record.machine))
+                                              : found.header.machine;
+      add(file, record, machine, fmt::format("{} {}", number, record.machine.value_or(-1)));
+    }
+    result_.files.push_back({{"name", file.filename().string()},
+                             {"records", records.size()},
+                             {"hash", content_hash(read_file(file))}});
+  }
+
+  Records take() {
+    std::erase_if(result_.groups, [](const Group& group) { return group.size() < 2; });
+    for (const Group& group : result_.groups) result_.num_records += static_cast<int64_t>(group.size());
+    if (result_.groups.empty()) throw UsageError("no matrix of the datasets has two points that were timed");
+    return std::move(result_);
+  }
+
+ private:
+  void add(const std::filesystem::path& file, const Record& record, const Machine& machine,
+           const std::string& machine_key) {
+    if (places_.empty()) result_.op = record.problem.op;
+    if (record.problem.op != result_.op)
+      throw UsageError(fmt::format("{}: has records of {}, other datasets are of {}; a model is of one op",
+                                   file.string(), schedule::name(record.problem.op),
+                                   schedule::name(result_.op)));
+    const std::string key =
+        fmt::format("{} {} {} {} {}", machine_key, record.matrix_hash, schedule::name(record.problem.type),
+                    record.problem.rhs, record.threads);
+    const auto [place, is_new] = places_.try_emplace(key, result_.groups.size());
+    if (is_new) result_.groups.push_back(new_group(record, machine));
+    if (!record.ok() || !(record.speedup > 0)) {
+      ++result_.num_failed;
+      return;
+    }
+    Group& group = result_.groups[place->second];
+    group.points.push_back(schedule::parse(record.plan));
+    group.labels.push_back(label_of(record));
+  }
+
+  Group new_group(const Record& record, const Machine& machine) const {
+    Group group;
+    group.matrix = record.matrix;
+    group.matrix_hash = record.matrix_hash;
+    group.original = record.original;
+    group.source = record.source;
+    group.dims = record.dims;
+    group.num_nonzeros = record.num_nonzeros;
+    group.problem = record.problem;
+    group.threads = record.threads;
+    group.vector_bytes = machine.compiler.command.empty() ? 0 : machine.compiler.vector_bytes;
+    group.split = resplit_ ? dataset::split_of(record.original, resplit_->seed, resplit_->validation_share)
+                           : record.split;
+    return group;
+  }
+
+  std::optional<Resplit> resplit_;
+  std::map<std::string, size_t> places_;
+  Records result_;
+};
+
+}  // namespace
+
+int Group::baseline() const {
+  const schedule::SuperSchedule point = schedule::csr_point(problem, threads);
+  const auto found = std::find(points.begin(), points.end(), point);
+  return found == points.end() ? -1 : static_cast<int>(found - points.begin());
+}
+
+float Group::best() const {
+  float least = std::numeric_limits<float>::infinity();
+  for (const Label& label : labels)
+    if (!label.censored) least = std::min(least, label.cost);
+  return least;
+}
+
+Records load_records(const std::vector<std::filesystem::path>& files, const std::optional<Resplit>& resplit) {
+  Loading loading(resplit);
+  for (size_t number = 0; number < files.size(); ++number) loading.add_file(files[number], number);
+  return loading.take();
+}
+
+bool is_slower(const Label& slow, const Label& fast, float margin) {
+  return !fast.censored && slow.cost - fast.cost > std::max(margin, slow.noise + fast.noise);
+}
+
+}  // namespace waco::train

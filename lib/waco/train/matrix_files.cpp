@@ -1,0 +1,88 @@
+// Folders, lists and recipes.
+#include "waco/train/matrix_files.hpp"
+
+#include <filesystem>
+#include <sstream>
+
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+
+namespace waco::train {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kSynthetic = "synthetic: ";
+
+bool names_matrix(std::string_view name) {
+  for (const char* end : {".mtx", ".mtx.gz", ".tns", ".tns.gz"})
+    if (name.ends_with(end)) return true;
+  return false;
+}
+
+std::string trimmed(const std::string& line) {
+  const size_t begin = line.find_first_not_of(" \t\r");
+  return begin == std::string::npos ? "" : line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
+}
+
+}  // namespace
+
+MatrixFiles::MatrixFiles(const std::vector<std::string>& places) {
+  for (const std::string& place : places) {
+    std::error_code error;
+    if (fs::is_directory(place, error)) {
+      add_folder(place);
+    } else if (!fs::exists(place, error)) {
+      throw InputError(place, 0, "there is no such file or folder");
+    } else if (names_matrix(place)) {
+      add_file(place);
+    } else {
+      add_list(place);
+    }
+  }
+}
+
+void MatrixFiles::add_file(const std::string& path) {
+  paths_.try_emplace(fs::path(path).filename().string(), path);
+}
+
+void MatrixFiles::add_folder(const std::string& folder) {
+  std::error_code error;
+  const auto options = fs::directory_options::skip_permission_denied;
+  for (auto at = fs::recursive_directory_iterator(folder, options, error);
+       !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    std::error_code ignored;
+    if (names_matrix(at->path().filename().string()) && at->is_regular_file(ignored))
+      add_file(at->path().string());
+  }
+  if (error) throw InputError(folder, 0, fmt::format("can't be searched: {}", error.message()));
+}
+
+void MatrixFiles::add_list(const std::string& file) {
+  std::istringstream text(read_file(file));
+  for (std::string line; std::getline(text, line);) {
+    line = trimmed(line);
+    if (line.empty() || line[0] == '#' || line.starts_with(kSynthetic)) continue;
+    std::error_code error;
+    if (fs::is_directory(line, error)) {
+      add_folder(line);
+    } else if (fs::exists(line, error)) {
+      add_file(line);
+    }
+  }
+}
+
+std::optional<matrix::CorpusItem> MatrixFiles::find(const Group& group) const {
+  matrix::CorpusItem item{group.matrix, group.original, group.source};
+  if (group.source.starts_with(kSynthetic)) return item;
+  // The name of a file may hold " | " itself; behind it there may be steps.
+  for (size_t end = group.source.size(); end != std::string::npos && end > 0;
+       end = group.source.rfind(" | ", end - 1)) {
+    const auto found = paths_.find(group.source.substr(0, end));
+    if (found == paths_.end()) continue;
+    item.source = found->second + group.source.substr(end);
+    return item;
+  }
+  return std::nullopt;
+}
+
+}  // namespace waco::train

@@ -1,0 +1,32 @@
+// Where the matrices of a dataset are: its records name files without folders, and recipes.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "waco/matrix/corpus.hpp"
+#include "waco/train/groups.hpp"
+
+namespace waco::train {
+
+/// Files by name.
+class MatrixFiles {
+ public:
+  /// `places`: folders (searched with their subfolders), matrices, and lists with one of these a line as
+  /// waco-collect --list takes them. What a list names and is not there is passed over. Throws InputError
+  /// for a place that is not there.
+  explicit MatrixFiles(const std::vector<std::string>& places);
+
+  /// What makes the tensor of a group: its file, or its recipe. nullopt when no place holds the file.
+  std::optional<matrix::CorpusItem> find(const Group& group) const;
+
+ private:
+  void add_file(const std::string& path);
+  void add_folder(const std::string& folder);
+  void add_list(const std::string& file);
+  std::map<std::string, std::string> paths_;  ///< by file name; the first one found
+};
+
+}  // namespace waco::train

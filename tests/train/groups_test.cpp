@@ -1,0 +1,99 @@
+#include "waco/train/groups.hpp"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+
+#include "../dataset/sample_records.hpp"
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+
+using namespace waco;
+using namespace waco::train;
+using dataset::testing::sample_header;
+using dataset::testing::sample_record;
+
+namespace {
+
+class Files {
+ public:
+  std::filesystem::path write(const std::string& name, const std::vector<dataset::Record>& records) {
+    std::string text = dataset::header_line(sample_header()) + "\n";
+    for (const dataset::Record& record : records) text += dataset::to_json(record).dump() + "\n";
+    write_file_atomically(folder_.path() / name, text);
+    return folder_.path() / name;
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+}  // namespace
+
+TEST_CASE("groups: records of one pattern and problem are ranked together, without failed ones", "[train]") {
+  Files files;
+  dataset::Record failed = sample_record("mesh", 4);
+  failed.status = measure::Status::kWrong;
+  dataset::Record censored = sample_record("mesh", 8, 0.2);
+  censored.censored = true;
+  dataset::Record wide = sample_record("mesh", 32);
+  wide.problem.type = schedule::ValueType::kF64;
+  const auto file = files.write("a", {sample_record("mesh", 16, 2.0), sample_record("graph", 16), failed,
+                                      censored, sample_record("graph", 2), wide});
+  const Records records = load_records({file}, std::nullopt);
+  CHECK(records.op == schedule::Op::kSpmv);
+  CHECK(records.num_failed == 1);
+  CHECK(records.num_records == 4);  // the one f64 point has nothing to be compared with
+  REQUIRE(records.groups.size() == 2);
+  const Group& mesh = records.groups[0];
+  CHECK(mesh.matrix == "mesh");
+  REQUIRE(mesh.size() == 2);
+  CHECK(mesh.labels[0].cost == Approx(-1));
+  CHECK(mesh.labels[1].cost == Approx(std::log2(5)));
+  CHECK(mesh.labels[1].censored);
+  CHECK(mesh.best() == Approx(-1));
+  CHECK(mesh.baseline() == -1);
+}
+
+TEST_CASE("groups: a split that is drawn anew keeps originals on one side", "[train]") {
+  Files files;
+  std::vector<dataset::Record> records;
+  for (int m = 0; m < 60; ++m)
+    for (int chunk : {2, 4}) {
+      records.push_back(sample_record(fmt::format("copy{}", m), chunk));
+      records.back().original = fmt::format("original{}", m / 2);
+    }
+  const auto file = files.write("a", records);
+  int num_validation = 0;
+  const Records drawn = load_records({file}, Resplit{5, 0.5});
+  for (size_t g = 0; g < drawn.groups.size(); g += 2) {
+    CHECK(drawn.groups[g].split == drawn.groups[g + 1].split);
+    num_validation += drawn.groups[g].split == dataset::Split::kValidation ? 1 : 0;
+  }
+  CHECK(num_validation > 5);
+  CHECK(num_validation < 25);
+}
+
+TEST_CASE("groups: datasets of different ops, and those with nothing to compare, are refused", "[train]") {
+  Files files;
+  dataset::Record other = sample_record("mesh", 16);
+  other.problem = {schedule::Op::kSpmm, schedule::ValueType::kF32, 32};
+  other.plan = "spmm f32 J=32 | A: i:U k:C | loop: i k j | par: i dynamic,32 x2";
+  const auto first = files.write("a", {sample_record("mesh", 16), sample_record("mesh", 8)});
+  const auto second = files.write("b", {other});
+  CHECK_THROWS_AS(load_records({first, second}, std::nullopt), UsageError);
+  CHECK_THROWS_AS(load_records({files.write("c", {sample_record()})}, std::nullopt), UsageError);
+}
+
+TEST_CASE("groups: labels order what is apart by more than noise, and censored ones only from below",
+          "[train]") {
+  const Label fast{0, 0.01F, false}, slow{0.2F, 0.01F, false}, noisy{0.2F, 0.25F, false};
+  const Label least{0.2F, 0.01F, true};
+  CHECK(is_slower(slow, fast, 0.1F));
+  CHECK_FALSE(is_slower(fast, slow, 0.1F));
+  CHECK_FALSE(is_slower(slow, fast, 0.3F));
+  CHECK_FALSE(is_slower(noisy, fast, 0.1F));
+  CHECK(is_slower(least, fast, 0.1F));
+  CHECK_FALSE(is_slower({1, 0.01F, false}, least, 0.1F));
+  CHECK_FALSE(is_slower({1, 0.01F, true}, least, 0.1F));
+}
