@@ -1,0 +1,191 @@
+// Inputs of all groups, several groups at a time.
+#include "waco/train/preparation.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "waco/base/error.hpp"
+#include "waco/base/progress.hpp"
+#include "waco/model/closed_form.hpp"
+#include "waco/model/learned/cost_features.hpp"
+#include "waco/pattern/pattern_features.hpp"
+#include "waco/schedule/encoding.hpp"
+#include "waco/train/preparation_cache.hpp"
+
+namespace waco::train {
+namespace {
+
+void append(std::vector<float>& to, const std::vector<float>& values) {
+  to.insert(to.end(), values.begin(), values.end());
+}
+
+/// The closed-form model's terms of all points: [n, T].
+std::vector<float> compute_terms(const Group& group, const matrix::SparseTensor& tensor,
+                                 const model::Ceilings& ceilings) {
+  model::ClosedFormModel closed_form(tensor, ceilings);
+  const model::CostTerms csr = closed_form.terms(schedule::csr_point(group.problem, group.threads));
+  std::vector<float> terms;
+  for (const schedule::SuperSchedule& point : group.points)
+    append(terms, model::cost_features(closed_form.terms(point), csr));
+  return terms;
+}
+
+/// The input of the extractor `human`: [order + 1].
+std::vector<float> shape_features(const Group& group) {
+  const auto log = [](int64_t value) {
+    return static_cast<float>(std::log2(static_cast<double>(std::max<int64_t>(1, value))));
+  };
+  std::vector<float> features{log(group.dims[0]), log(group.dims[1]), log(group.num_nonzeros)};
+  if (group.dims.size() > 2) features.push_back(log(group.dims[2]));
+  return features;
+}
+
+void encode_points(Example& example) {
+  const Group& group = example.group;
+  for (const schedule::SuperSchedule& point : group.points) {
+    const schedule::Encoding code = schedule::encode(point, group.threads);
+    example.categories.insert(example.categories.end(), code.categories.begin(), code.categories.end());
+    append(example.levels, code.levels);
+    append(example.loops, code.loops);
+    append(example.numbers, code.numbers);
+  }
+  const bool f64 = group.problem.type == schedule::ValueType::kF64;
+  example.problem = {static_cast<float>(std::log2(static_cast<double>(group.problem.rhs))), f64 ? 1.F : 0.F};
+}
+
+/// Prepares groups; every worker takes the next one.
+class Preparing {
+ public:
+  Preparing(std::vector<Group> groups, const MatrixFiles& files, const PreparationOptions& options,
+            const StopToken& stop)
+      : groups_(std::move(groups)),
+        files_(files),
+        options_(options),
+        stop_(stop),
+        cache_(options.cache),
+        results_(groups_.size()),
+        progress_("preparing", static_cast<int64_t>(groups_.size())) {
+    for (const Group& group : groups_)
+      if (!ceilings_.count(group.threads)) ceilings_[group.threads] = options.ceilings(group.threads);
+  }
+
+  Preparation run() {
+    {
+      std::vector<std::jthread> workers;
+      for (int n = 0; n < std::max(1, options_.threads); ++n) workers.emplace_back([this] { work(); });
+    }
+    if (failure_) std::rethrow_exception(failure_);
+    return collect();
+  }
+
+ private:
+  void work() {
+    for (size_t at; (at = next_++) < groups_.size();) {
+      if (stop_() || failed_) return;
+      try {
+        prepare_one(at);
+      } catch (...) {
+        const std::scoped_lock lock(mutex_);
+        failure_ = std::current_exception();
+        failed_ = true;
+      }
+      progress_.advance();
+    }
+  }
+
+  void prepare_one(size_t at) {
+    const Group& group = groups_[at];
+    Example example;
+    std::optional<matrix::SparseTensor> tensor;  // read when something needs it
+    const auto have = [&] {
+      if (!tensor) tensor = read(group);
+      return tensor.has_value();
+    };
+    model::Ceilings ceilings = ceilings_.at(group.threads);
+    if (group.vector_bytes > 0) ceilings = ceilings.with_vectors_of(group.vector_bytes);
+    std::optional<std::vector<float>> terms = cache_.terms(group, ceilings);
+    if (!terms) {
+      if (!have()) return;
+      terms = compute_terms(group, *tensor, ceilings);
+      cache_.keep_terms(group, ceilings, *terms);
+    }
+    example.terms = std::move(*terms);
+    if (options_.make_pattern) {
+      if (!have()) return;
+      example.pattern = options_.make_pattern(*tensor);
+    } else if (options_.extractor == "human") {
+      example.features = shape_features(group);
+    } else {
+      std::optional<std::vector<float>> features = cache_.features(group);
+      if (!features) {
+        if (!have()) return;
+        features = pattern::pattern_features(*tensor, 1);
+        cache_.keep_features(group, *features);
+      }
+      example.features = std::move(*features);
+    }
+    example.group = group;
+    encode_points(example);
+    results_[at] = std::move(example);
+  }
+
+  /// The tensor of a group; nullopt when it is not to be had.
+  std::optional<matrix::SparseTensor> read(const Group& group) const {
+    const std::optional<matrix::CorpusItem> item = files_.find(group);
+    if (!item) return std::nullopt;
+    try {
+      matrix::SparseTensor tensor = matrix::make(*item);
+      if (matrix::pattern_hash(tensor) == group.matrix_hash) return tensor;
+      spdlog::warn("{}: has another pattern than the dataset's {}", item->source, group.matrix);
+    } catch (const Error& error) {
+      spdlog::warn("{}", error.what());
+    }
+    return std::nullopt;
+  }
+
+  Preparation collect() {
+    Preparation result;
+    for (size_t at = 0; at < groups_.size(); ++at) {
+      if (results_[at]) {
+        result.examples.push_back(std::move(*results_[at]));
+        continue;
+      }
+      if (result.num_missing_groups++ == 0) result.first_missing = groups_[at].source;
+      result.num_missing_records += static_cast<int64_t>(groups_[at].size());
+    }
+    return result;
+  }
+
+  const std::vector<Group> groups_;
+  const MatrixFiles& files_;
+  const PreparationOptions& options_;
+  const StopToken stop_;
+  const PreparationCache cache_;
+  std::map<int, model::Ceilings> ceilings_;  ///< by threads
+  std::vector<std::optional<Example>> results_;
+  Progress progress_;
+  std::atomic<size_t> next_{0};
+  std::atomic<bool> failed_{false};
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+bool takes_features(std::string_view extractor) {
+  return extractor == "pyramid" || extractor == "human";
+}
+
+Preparation prepare(std::vector<Group> groups, const MatrixFiles& files, const PreparationOptions& options,
+                    const StopToken& stop) {
+  return Preparing(std::move(groups), files, options, stop).run();
+}
+
+}  // namespace waco::train

@@ -1,0 +1,69 @@
+// Names and contents of the files.
+#include "waco/train/preparation_cache.hpp"
+
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+#include "waco/model/learned/cost_features.hpp"
+#include "waco/model/learned/tensor_file.hpp"
+#include "waco/pattern/pattern_features.hpp"
+
+namespace waco::train {
+namespace fs = std::filesystem;
+namespace {
+
+/// The only tensor of a file; none when it isn't there, is damaged, or has another shape.
+std::optional<std::vector<float>> load(const fs::path& file, const std::vector<int64_t>& shape) {
+  std::error_code error;
+  if (!fs::exists(file, error)) return std::nullopt;
+  try {
+    return model::TensorFile::read(file).get("values", shape).data;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+void keep(const fs::path& file, std::vector<int64_t> shape, const std::vector<float>& values) {
+  model::TensorFile tensors;
+  tensors.set("values", std::move(shape), values);
+  make_private_folder(file.parent_path());
+  tensors.write(file);
+}
+
+int64_t num_terms() {
+  return static_cast<int64_t>(model::cost_feature_names().size());
+}
+
+}  // namespace
+
+fs::path PreparationCache::features_file(const Group& group) const {
+  return folder_ / fmt::format("features-v{}-{}.safetensors", pattern::kFeatureVersion, group.matrix_hash);
+}
+
+fs::path PreparationCache::terms_file(const Group& group, const model::Ceilings& ceilings) const {
+  std::string key = fmt::format("{} {} {} {} {} {}\n", group.matrix_hash, schedule::name(group.problem.op),
+                                schedule::name(group.problem.type), group.problem.rhs, group.threads,
+                                model::to_json(ceilings).dump());
+  for (const schedule::SuperSchedule& point : group.points) key += to_text(point) + "\n";
+  return folder_ / fmt::format("terms-v{}-{}.safetensors", model::kTermsVersion, content_hash(key));
+}
+
+std::optional<std::vector<float>> PreparationCache::features(const Group& group) const {
+  const size_t count = pattern::feature_names(static_cast<int>(group.dims.size())).size();
+  return load(features_file(group), {static_cast<int64_t>(count)});
+}
+
+void PreparationCache::keep_features(const Group& group, const std::vector<float>& features) const {
+  keep(features_file(group), {static_cast<int64_t>(features.size())}, features);
+}
+
+std::optional<std::vector<float>> PreparationCache::terms(const Group& group,
+                                                          const model::Ceilings& ceilings) const {
+  return load(terms_file(group, ceilings), {static_cast<int64_t>(group.size()), num_terms()});
+}
+
+void PreparationCache::keep_terms(const Group& group, const model::Ceilings& ceilings,
+                                  const std::vector<float>& terms) const {
+  keep(terms_file(group, ceilings), {static_cast<int64_t>(group.size()), num_terms()}, terms);
+}
+
+}  // namespace waco::train

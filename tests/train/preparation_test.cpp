@@ -1,0 +1,106 @@
+#include "waco/train/preparation.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "small_dataset.hpp"
+#include "waco/base/error.hpp"
+#include "waco/model/closed_form.hpp"
+#include "waco/model/learned/cost_features.hpp"
+#include "waco/pattern/pattern_features.hpp"
+#include "waco/schedule/encoding.hpp"
+
+using namespace waco;
+using namespace waco::train;
+
+namespace {
+
+PreparationOptions options_in(const std::filesystem::path& cache, const std::string& extractor = "pyramid") {
+  PreparationOptions options;
+  options.extractor = extractor;
+  options.cache = cache;
+  options.threads = 2;
+  options.ceilings = model::default_ceilings;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("preparation: inputs are those of their pattern and points", "[train]") {
+  TemporaryFolder folder;
+  const Records records = load_records({testing::write_small_dataset(folder.path(), 4, 6)}, std::nullopt);
+  const MatrixFiles files({folder.path().string()});
+  const Preparation prepared = prepare(records.groups, files, options_in(folder.path() / "cache"), {});
+  REQUIRE(prepared.examples.size() == 4);
+  CHECK(prepared.num_missing_groups == 0);
+  const Example& example = prepared.examples[2];
+  const Group& group = example.group;
+  CHECK(group.matrix == records.groups[2].matrix);
+  const matrix::SparseTensor tensor = matrix::make(*files.find(group));
+  CHECK(example.features == pattern::pattern_features(tensor, 1));
+  CHECK(example.problem == std::vector<float>{0, 0});
+  model::ClosedFormModel closed_form(tensor, model::default_ceilings(2));
+  const auto csr = closed_form.terms(schedule::csr_point(group.problem, 2));
+  const auto terms = model::cost_features(closed_form.terms(group.points[3]), csr);
+  const auto begin = example.terms.begin() + static_cast<std::ptrdiff_t>(3 * terms.size());
+  CHECK(std::vector<float>(begin, begin + static_cast<std::ptrdiff_t>(terms.size())) == terms);
+  const schedule::Encoding code = schedule::encode(group.points[5], 2);
+  CHECK(std::vector<float>(example.numbers.end() - static_cast<std::ptrdiff_t>(code.numbers.size()),
+                           example.numbers.end()) == code.numbers);
+}
+
+TEST_CASE("preparation: what is in the cache needs no matrix any more", "[train]") {
+  TemporaryFolder folder;
+  const Records records = load_records({testing::write_small_dataset(folder.path(), 4, 6)}, std::nullopt);
+  const auto cache = folder.path() / "cache";
+  const Preparation first =
+      prepare(records.groups, MatrixFiles({folder.path().string()}), options_in(cache), {});
+  const Preparation second = prepare(records.groups, MatrixFiles({}), options_in(cache), {});
+  REQUIRE(second.examples.size() == first.examples.size());
+  for (size_t e = 0; e < first.examples.size(); ++e) {
+    CHECK(second.examples[e].terms == first.examples[e].terms);
+    CHECK(second.examples[e].features == first.examples[e].features);
+  }
+  // A damaged file is as good as none.
+  for (const auto& entry : std::filesystem::directory_iterator(cache))
+    write_file_atomically(entry.path(), "x");
+  CHECK(prepare(records.groups, MatrixFiles({}), options_in(cache), {}).examples.empty());
+}
+
+TEST_CASE("preparation: records of missing and changed matrices are left out and counted", "[train]") {
+  TemporaryFolder folder;
+  const Records records = load_records({testing::write_small_dataset(folder.path(), 4, 6)}, std::nullopt);
+  std::filesystem::remove(folder.path() / records.groups[1].source);
+  std::filesystem::copy_file(folder.path() / records.groups[0].source,
+                             folder.path() / records.groups[3].source,
+                             std::filesystem::copy_options::overwrite_existing);
+  const Preparation prepared =
+      prepare(records.groups, MatrixFiles({folder.path().string()}), options_in(folder.path() / "cache"), {});
+  CHECK(prepared.examples.size() == 2);
+  CHECK(prepared.num_missing_groups == 2);
+  CHECK(prepared.num_missing_records == 12);
+  CHECK(prepared.first_missing == records.groups[1].source);
+}
+
+TEST_CASE("matrix files: records' sources are found in folders, lists and recipes", "[train]") {
+  TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path() / "deep");
+  const std::string name = testing::write_band(folder.path() / "deep", 20, 3);
+  write_file_atomically(folder.path() / "list.txt",
+                        fmt::format("# matrices\n{}\n/nowhere/else.mtx\nsynthetic: stencil2d n=9\n",
+                                    (folder.path() / "deep" / name).string()));
+  for (const std::string& place : {folder.path().string(), (folder.path() / "list.txt").string(),
+                                   (folder.path() / "deep" / name).string()}) {
+    const MatrixFiles files({place});
+    Group group;
+    group.matrix = "band+transpose";
+    group.source = name + " | transpose seed=1";
+    REQUIRE(files.find(group));
+    CHECK(files.find(group)->source == (folder.path() / "deep" / name).string() + " | transpose seed=1");
+    CHECK(matrix::make(*files.find(group)).num_nonzeros() == 57);
+    group.source = "synthetic: stencil2d n=9 points=5 seed=1";
+    CHECK(matrix::make(*files.find(group)).dims[0] == 81);
+    group.source = "else.mtx";
+    CHECK_FALSE(files.find(group));
+  }
+  CHECK_THROWS_AS(MatrixFiles({"/nowhere"}), InputError);
+}
