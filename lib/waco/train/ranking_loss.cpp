@@ -1,0 +1,62 @@
+// Pairwise hinge loss and squared errors.
+#include "waco/train/ranking_loss.hpp"
+
+#include <torch/torch.h>
+
+#include <limits>
+
+namespace waco::train {
+namespace {
+
+/// Mean over all true entries of each group, then over groups: weights and values [M, ...].
+torch::Tensor mean_by_group(const torch::Tensor& values, const torch::Tensor& weights) {
+  const torch::Tensor sums = (values * weights).flatten(1).sum(1);
+  const torch::Tensor totals = weights.flatten(1).sum(1);
+  return (sums / totals.clamp_min(1e-6)).mean();
+}
+
+/// How far costs are from the labels: too low only matters for censored ones. [M, N]
+torch::Tensor distances(const torch::Tensor& costs, const Batch& batch) {
+  const torch::Tensor difference = costs - batch.cost;
+  return torch::where(batch.censored, difference.clamp_max(0), difference);
+}
+
+torch::Tensor squared_error(const torch::Tensor& costs, const Batch& batch) {
+  return mean_by_group(distances(costs, batch).square(), batch.present.to(torch::kFloat32));
+}
+
+torch::Tensor anchor(const torch::Tensor& costs, const Batch& batch) {
+  const torch::Tensor distance = distances(costs, batch).abs();
+  const torch::Tensor huber = torch::where(distance < 1, 0.5 * distance.square(), distance - 0.5);
+  return mean_by_group(huber, batch.present.to(torch::kFloat32));
+}
+
+torch::Tensor hinge(const torch::Tensor& costs, const Batch& batch, const LossOptions& options) {
+  // Entry [m, i, j] is about i being slower than j.
+  const torch::Tensor gap = batch.cost.unsqueeze(2) - batch.cost.unsqueeze(1);  // [M, N, N]
+  const torch::Tensor noise =
+      (batch.noise.unsqueeze(2) + batch.noise.unsqueeze(1)).clamp_min(options.least_gap);
+  const torch::Tensor ordered = (gap > noise)
+                                    .logical_and(batch.censored.logical_not().unsqueeze(1))
+                                    .logical_and(batch.present.unsqueeze(1))
+                                    .logical_and(batch.present.unsqueeze(2));
+  const torch::Tensor uncertain = batch.censored.logical_or(batch.present.logical_not());
+  const torch::Tensor best =
+      batch.cost.masked_fill(uncertain, std::numeric_limits<float>::max()).amin(1, true);        // [M, 1]
+  const torch::Tensor weight = 1 / (1 + options.top_weight * (batch.cost - best).clamp_min(0));  // [M, N]
+  const torch::Tensor weights = ordered.to(torch::kFloat32) * weight.unsqueeze(1);
+  const torch::Tensor wanted = gap.clamp_max(options.most_gap);
+  const torch::Tensor missing = (wanted - (costs.unsqueeze(2) - costs.unsqueeze(1))).clamp_min(0);
+  return mean_by_group(missing, weights);
+}
+
+}  // namespace
+
+torch::Tensor loss_of(const torch::Tensor& costs, const Batch& batch, const LossOptions& options) {
+  if (options.kind == Loss::kL2) return squared_error(costs, batch);
+  torch::Tensor loss = hinge(costs, batch, options);
+  if (options.anchor > 0) loss = loss + options.anchor * anchor(costs, batch);
+  return loss;
+}
+
+}  // namespace waco::train
