@@ -1,0 +1,32 @@
+// The state of a training run on the disk: tensors in one file, everything else in another that names it.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "waco/model/learned/tensor_file.hpp"
+
+namespace waco::train {
+
+struct Checkpoint {
+  nlohmann::json state;       ///< epoch, steps, options, history
+  model::TensorFile tensors;  ///< current and best weights, state of the optimizer
+};
+
+/// A folder with the latest checkpoint of one run.
+class CheckpointFolder {
+ public:
+  explicit CheckpointFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  /// Replaces the checkpoint in one step: whenever the process dies, the old or the new one is there.
+  void write(const Checkpoint& checkpoint);
+  /// nullopt when there is none. Throws InputError for a damaged one.
+  std::optional<Checkpoint> read() const;
+  void remove();
+
+ private:
+  std::filesystem::path folder_;
+};
+
+}  // namespace waco::train

@@ -1,0 +1,146 @@
+#include "waco/train/trainer.hpp"
+
+#include <torch/torch.h>
+
+#include <catch2/catch.hpp>
+
+#include "small_dataset.hpp"
+#include "waco/base/error.hpp"
+#include "waco/model/ceilings.hpp"
+
+using namespace waco;
+using namespace waco::train;
+
+namespace {
+
+/// Examples of the small dataset, prepared once.
+struct SmallData {
+  SmallData() {
+    const Records records = load_records({testing::write_small_dataset(folder.path())}, std::nullopt);
+    PreparationOptions options;
+    options.extractor = "human";
+    options.cache = folder.path() / "cache";
+    options.ceilings = model::default_ceilings;
+    examples = prepare(records.groups, MatrixFiles({folder.path().string()}), options, {}).examples;
+    for (const Example& example : examples)
+      (example.group.split == dataset::Split::kTraining ? training : validation).push_back(&example);
+  }
+  Network network(uint64_t seed = 1) const {
+    torch::manual_seed(seed);
+    Network result(make_dims(schedule::Op::kSpmv, 3, 3), nullptr);
+    result.standardise(training);
+    return result;
+  }
+  TemporaryFolder folder;
+  std::vector<Example> examples;
+  std::vector<const Example*> training, validation;
+};
+
+const SmallData& data() {
+  static const SmallData data;
+  return data;
+}
+
+TrainerOptions options_of(int epochs) {
+  torch::set_num_threads(1);
+  TrainerOptions options;
+  options.epochs = epochs;
+  options.learning_rate = 5e-3;
+  options.groups_per_step = 4;
+  options.optimizer.averaging = 0.9;
+  return options;
+}
+
+std::map<std::string, std::vector<float>> weights_of(const Network& network) {
+  std::map<std::string, std::vector<float>> weights;
+  const model::TensorFile file = network.save();
+  for (const auto& [name, tensor] : file.tensors()) weights[name] = tensor.data;
+  return weights;
+}
+
+}  // namespace
+
+TEST_CASE("trainer: a rule of pattern and point is learned, and holds on matrices not seen", "[train]") {
+  TemporaryFolder folder;
+  Network network = data().network();
+  const LossOptions loss;
+  std::vector<const Group*> groups;
+  for (const Example* example : data().validation) groups.push_back(&example->group);
+  const Metrics before = metrics_of(groups, costs_of(network, data().validation, loss).corrected);
+  const History history = train_network(network, data().training, data().validation, options_of(25),
+                                        folder.path() / "checkpoint", false, {});
+  const ExampleCosts costs = costs_of(network, data().validation, loss);
+  const Metrics after = metrics_of(groups, costs.corrected);
+  INFO(before.pairwise_accuracy << " " << after.pairwise_accuracy);
+  CHECK(after.pairwise_accuracy > 0.85);
+  CHECK(after.pairwise_accuracy > before.pairwise_accuracy);
+  CHECK(metrics_of(groups, costs.retrieved).pairwise_accuracy > 0.85);
+  CHECK(history.epochs.size() == 25);
+  CHECK(history.epochs.back().training_loss < history.epochs.front().training_loss);
+  CHECK_FALSE(history.stopped);
+}
+
+TEST_CASE("trainer: the same seed gives the same weights, another one does not", "[train]") {
+  const auto train = [](uint64_t seed) {
+    TemporaryFolder folder;
+    Network network = data().network(seed);
+    TrainerOptions options = options_of(3);
+    options.seed = seed;
+    train_network(network, data().training, data().validation, options, folder.path() / "c", false, {});
+    return weights_of(network);
+  };
+  const auto first = train(1);
+  CHECK(first == train(1));
+  CHECK(first != train(2));
+}
+
+TEST_CASE("trainer: a run that was ended and resumed gives the weights of one that was not", "[train]") {
+  TemporaryFolder folder;
+  const auto train = [&](Network& network, const std::string& name, bool resume, const StopToken& stop) {
+    return train_network(network, data().training, data().validation, options_of(6), folder.path() / name,
+                         resume, stop);
+  };
+  Network whole = data().network();
+  const History uninterrupted = train(whole, "whole", false, {});
+  // Ended again and again: after no time at all, then after ever longer budgets.
+  History history;
+  Network parts = data().network();
+  train(parts, "parts", false, StopToken().with_budget(0));
+  int num_runs = 1;
+  do {
+    parts = data().network();
+    history = train(parts, "parts", true, StopToken().with_budget(0.02 * num_runs));
+    ++num_runs;
+  } while (history.stopped && num_runs < 200);
+  CHECK(num_runs > 2);
+  CHECK_FALSE(history.stopped);
+  CHECK(weights_of(parts) == weights_of(whole));
+  REQUIRE(history.epochs.size() == uninterrupted.epochs.size());
+  for (size_t e = 0; e < history.epochs.size(); ++e)
+    CHECK(history.epochs[e].training_loss == uninterrupted.epochs[e].training_loss);
+}
+
+TEST_CASE("trainer: a checkpoint of other options, or a damaged one, is refused", "[train]") {
+  TemporaryFolder folder;
+  Network network = data().network();
+  const auto train = [&](const TrainerOptions& options) {
+    return train_network(network, data().training, data().validation, options, folder.path(), true, {});
+  };
+  train(options_of(2));
+  TrainerOptions other = options_of(2);
+  other.learning_rate = 1e-3;
+  CHECK_THROWS_AS(train(other), UsageError);
+  write_file_atomically(folder.path() / "checkpoint-2.safetensors", "nonsense");
+  CHECK_THROWS_AS(train(options_of(2)), InputError);
+}
+
+TEST_CASE("trainer: training ends when validation does not get better", "[train]") {
+  TemporaryFolder folder;
+  Network network = data().network();
+  TrainerOptions options = options_of(400);
+  options.learning_rate = 1e-9;
+  options.patience = 2;
+  const History history =
+      train_network(network, data().training, data().validation, options, folder.path() / "c", false, {});
+  CHECK(history.epochs.size() < 20);
+}
