@@ -1,0 +1,191 @@
+// waco-train: learns a cost model from datasets, and judges one.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "waco/base/command_line.hpp"
+#include "waco/base/files.hpp"
+#include "waco/base/machine.hpp"
+#include "waco/base/signals.hpp"
+#include "waco/base/version.hpp"
+#include "waco/train/report.hpp"
+#include "waco/train/training.hpp"
+
+namespace {
+
+using namespace waco;
+
+constexpr const char* kProgram = "waco-train";
+constexpr const char* kExamples = R"(Examples:
+  waco-train spmv.jsonl.gz --matrices matrices/ -o models/spmv
+  waco-train spmv.jsonl.gz --matrices list.txt --extractor waconet --epochs 20 -o models/spmv-waconet
+  waco-train spmv.jsonl.gz --matrices matrices/ --plot curves.html --json -o models/spmv > report.json
+  waco-train mine.jsonl --matrices mine/ --init models/spmv -o models/spmv-mine
+  waco-train evaluate models/spmv other.jsonl.gz --matrices matrices/
+
+A run that was ended by a signal or by --time-limit leaves its best weights; with --resume the same command
+continues it.
+
+Exit codes: 0 done, or ended by a signal with a model written; 1 failed, 2 usage, 3 unreadable input.)";
+
+struct Options {
+  CommonOptions common;
+  std::vector<std::string> datasets;
+  std::vector<std::string> matrices;
+  std::string output;
+  std::string extractor = "pyramid";
+  std::string loss = "rank";
+  std::optional<int> epochs;
+  std::optional<double> learning_rate;
+  std::optional<int> patience;
+  std::vector<std::string> settings;
+  std::optional<uint64_t> split_seed;
+  double validation_share = 0.2;
+  double time_limit_s = 0;
+  bool resume = false;
+  std::string init;
+  std::string plot;
+  bool json = false;
+
+  std::string model;  ///< to evaluate
+  bool all = false;
+  bool evaluate_given = false;
+  std::string command;
+};
+
+void add_data_options(CLI::App& app, Options& options) {
+  app.add_option("--matrices", options.matrices,
+                 "Where the datasets' matrices are: folders, files, or lists with one of these a line");
+  app.add_flag("--json", options.json, "Print the report on stdout, one document");
+  app.add_option("--split", options.split_seed,
+                 "Divide originals anew, by this seed, not as the records say");
+  app.add_option("--validation-share", options.validation_share, "Share of originals judged on, with --split")
+      ->check(CLI::Range(0.0, 0.9))
+      ->capture_default_str();
+}
+
+bool parse(int argc, char** argv, Options& options) {
+  CLI::App app("Learns from datasets which formats and schedules are fast on which patterns.", kProgram);
+  app.footer(kExamples);
+  app.add_option("DATASET", options.datasets, "Datasets of one op, plain or gzipped");
+  app.add_option("-o,--output", options.output, "The model folder to write");
+  app.add_option("--extractor", options.extractor,
+                 "What looks at patterns: pyramid, human, dense_conv, minkowski, waconet")
+      ->capture_default_str();
+  app.add_option("--loss", options.loss, "rank (pairwise hinge) or l2 (squared error of log times)")
+      ->check(CLI::IsMember({"rank", "l2"}))
+      ->capture_default_str();
+  app.add_option("--epochs", options.epochs, "Passes over the training matrices (default: by extractor)")
+      ->check(CLI::Range(1, 100000));
+  app.add_option("--lr", options.learning_rate, "Highest learning rate (default: by extractor)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--patience", options.patience,
+                 "Stop after so many epochs without a better validation; 0: never (default: by extractor)")
+      ->check(CLI::Range(0, 100000));
+  app.add_option("--set", options.settings, "NAME=NUMBER: another value for a number of the training recipe");
+  app.add_option("--time-limit", options.time_limit_s, "Seconds after which training ends")
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--resume", options.resume, "Continue the run that the model folder has a checkpoint of");
+  app.add_option("--init", options.init, "Start from the weights of this model folder");
+  app.add_option("--plot", options.plot, "Write curves over the epochs, an HTML page");
+  add_data_options(app, options);
+  add_common_options(app, kProgram, options.common);
+  CLI::App* evaluate = app.add_subcommand("evaluate", "Judge a model on the validation matrices of datasets");
+  evaluate->add_option("MODEL", options.model, "A model folder")->required();
+  evaluate->add_option("DATASET", options.datasets, "Datasets of its op")->required();
+  evaluate->add_flag("--all", options.all, "Judge on training matrices too");
+  add_data_options(*evaluate, options);
+  app.require_subcommand(0, 1);
+  options.command = command_text(argc, argv);
+  if (!parse_command_line(app, argc, argv, options.common)) return false;
+  options.evaluate_given = evaluate->parsed();
+  return true;
+}
+
+train::DataOptions data_options(const Options& options) {
+  if (options.datasets.empty()) throw UsageError("name at least one dataset");
+  train::DataOptions data;
+  data.datasets.assign(options.datasets.begin(), options.datasets.end());
+  data.matrices = options.matrices;
+  if (options.split_seed) data.resplit = train::Resplit{*options.split_seed, options.validation_share};
+  data.cache = cache_folder();
+  data.threads = options.common.threads > 0 ? options.common.threads : usable_threads();
+  return data;
+}
+
+nlohmann::json settings(const Options& options) {
+  nlohmann::json numbers = nlohmann::json::object();
+  for (const std::string& text : options.settings) {
+    const size_t equals = text.find('=');
+    const std::string value = equals == std::string::npos ? "" : text.substr(equals + 1);
+    size_t used = 0;
+    double number = 0;
+    try {
+      number = std::stod(value, &used);
+    } catch (const std::exception&) {
+      used = std::string::npos;
+    }
+    if (value.empty() || used != value.size())
+      throw UsageError(fmt::format("--set {}: is not of the form NAME=NUMBER", text));
+    numbers[text.substr(0, equals)] = number;
+  }
+  return numbers;
+}
+
+train::TrainingOptions training_options(const Options& options) {
+  if (options.output.empty()) throw UsageError("-o is required: the model folder to write");
+  train::TrainingOptions result;
+  result.data = data_options(options);
+  result.output = options.output;
+  result.extractor = options.extractor;
+  result.loss = options.loss;
+  result.epochs = options.epochs;
+  result.learning_rate = options.learning_rate;
+  result.patience = options.patience;
+  result.tweaks = settings(options);
+  result.seed = options.common.seed;
+  result.resume = options.resume;
+  result.init = options.init;
+  result.created_by = {{"program", kProgram}, {"version", version()}, {"command", options.command}};
+  return result;
+}
+
+void print_report(const Options& options, const nlohmann::ordered_json& report) {
+  if (!options.common.quiet) fmt::print(stderr, "{}", train::to_table(report));
+  if (!options.json) return;
+  fmt::print("{}\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  if (std::fflush(stdout) != 0) throw EnvironmentError("stdout can't be written");
+}
+
+ExitCode run_evaluate(const Options& options, const StopToken& stop) {
+  print_report(options, train::run_evaluation(options.model, data_options(options), options.all, stop));
+  return ExitCode::kDone;
+}
+
+ExitCode run_train(const Options& options, StopToken stop) {
+  const train::TrainingOptions training = training_options(options);
+  if (options.time_limit_s > 0) stop = stop.with_budget(options.time_limit_s);
+  const nlohmann::ordered_json report = train::run_training(training, stop);
+  if (!options.plot.empty()) {
+    write_file_atomically(options.plot, train::curves_page(report));
+    spdlog::info("wrote {}", options.plot);
+  }
+  print_report(options, report);
+  spdlog::info("wrote {}", options.output);
+  if (!report.at("complete").get<bool>()) spdlog::warn("stopped ({}); --resume continues", stop.reason());
+  return ExitCode::kDone;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return guarded_main(kProgram, [&] {
+    const StopToken stop = stop_on_signals();
+    Options options;
+    if (!parse(argc, argv, options)) return ExitCode::kDone;
+    return options.evaluate_given ? run_evaluate(options, stop) : run_train(options, stop);
+  });
+}

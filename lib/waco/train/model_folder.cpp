@@ -1,0 +1,94 @@
+// Writing and reading back manifests.
+#include "waco/train/model_folder.hpp"
+
+#include <set>
+
+#include "waco/base/artifact.hpp"
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+#include "waco/model/learned/cost_features.hpp"
+#include "waco/pattern/pattern_features.hpp"
+#include "waco/schedule/encoding.hpp"
+
+namespace waco::train {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kFormat = "waco-model";
+constexpr int kVersion = 1;
+constexpr const char* kManifest = "model.json";
+constexpr const char* kWeights = "weights.safetensors";
+
+}  // namespace
+
+void ModelFolder::check() const {
+  std::error_code error;
+  if (fs::exists(folder_, error) && !fs::is_directory(folder_, error))
+    throw UsageError(fmt::format("{}: is a file; -o names a folder", folder_.string()));
+  if (fs::is_directory(folder_, error) && !fs::is_empty(folder_, error) &&
+      !fs::exists(folder_ / kManifest, error) && !fs::exists(checkpoint(), error))
+    throw UsageError(
+        fmt::format("{}: holds something that is not a model; choose another folder", folder_.string()));
+}
+
+void ModelFolder::create(bool resume) const {
+  std::error_code error;
+  if (!fs::is_directory(folder_, error) && !fs::create_directories(folder_, error))
+    throw EnvironmentError(fmt::format("{}: can't be created: {}", folder_.string(), error.message()));
+  if (!resume) remove_checkpoint();
+}
+
+void ModelFolder::remove_checkpoint() const {
+  std::error_code error;
+  fs::remove_all(checkpoint(), error);
+}
+
+nlohmann::ordered_json ModelFolder::write(const Network& network, const ModelDescription& model) const {
+  network.save().write(folder_ / kWeights);
+  std::set<std::string> types;
+  std::set<int64_t> sizes;
+  for (const Example& example : *model.groups) {
+    types.emplace(schedule::name(example.group.problem.type));
+    sizes.insert(example.group.problem.rhs);
+  }
+  nlohmann::ordered_json manifest = {{"format", kFormat},
+                                     {"version", kVersion},
+                                     {"created_by", model.created_by},
+                                     {"machine", model.machine},
+                                     {"op", schedule::name(model.op)},
+                                     {"types", types},
+                                     {"rhs", sizes},
+                                     {"extractor", model.extractor},
+                                     {"dims", to_json(network.dims())},
+                                     {"encoding_version", schedule::kEncodingVersion},
+                                     {"feature_version", pattern::kFeatureVersion},
+                                     {"terms_version", waco::model::kTermsVersion},
+                                     {"weights_hash", content_hash(read_file(folder_ / kWeights))},
+                                     {"dataset", model.dataset},
+                                     {"training", model.training},
+                                     {"metrics", model.metrics}};
+  write_artifact(folder_ / kManifest, manifest);
+  return manifest;
+}
+
+nlohmann::json read_manifest(const fs::path& folder) {
+  return read_artifact(folder / kManifest, kFormat, kVersion);
+}
+
+model::TensorFile load_weights(const fs::path& folder, schedule::Op op, const std::string& extractor) {
+  const nlohmann::json manifest = read_manifest(folder);
+  if (manifest.value("op", "") != schedule::name(op))
+    throw UsageError(fmt::format("{}: is a model of {}, the datasets are of {}", folder.string(),
+                                 manifest.value("op", "?"), schedule::name(op)));
+  if (manifest.value("extractor", "") != extractor)
+    throw UsageError(fmt::format("{}: is a model with the extractor {}, not {}", folder.string(),
+                                 manifest.value("extractor", "?"), extractor));
+  const fs::path weights = folder / kWeights;
+  std::error_code error;
+  if (!fs::exists(weights, error)) throw InputError(weights.string(), 0, "is missing");
+  if (content_hash(read_file(weights)) != manifest.value("weights_hash", ""))
+    throw InputError(weights.string(), 0, "are not the weights that model.json was written with");
+  return model::TensorFile::read(weights);
+}
+
+}  // namespace waco::train

@@ -1,0 +1,51 @@
+// The model folder: manifest and weights, as docs/model.md has them.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "waco/train/network.hpp"
+#include "waco/train/preparation.hpp"
+
+namespace waco::train {
+
+/// What the manifest says beside what the network knows of itself.
+struct ModelDescription {
+  nlohmann::ordered_json created_by;
+  nlohmann::json machine;  ///< that the times are of
+  schedule::Op op = schedule::Op::kSpmv;
+  std::string extractor;
+  const std::vector<Example>* groups = nullptr;  ///< types and sizes of their problems are listed
+  nlohmann::ordered_json dataset, training, metrics;
+};
+
+class ModelFolder {
+ public:
+  explicit ModelFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  /// Throws UsageError when the folder holds something that is not a model.
+  void check() const;
+  /// Makes it, and removes the checkpoint of another run unless that is to be resumed. Throws
+  /// EnvironmentError.
+  void create(bool resume) const;
+
+  std::filesystem::path checkpoint() const { return folder_ / "checkpoint"; }
+  void remove_checkpoint() const;
+
+  /// Weights first, then the manifest, which names their hash. Returns the manifest.
+  nlohmann::ordered_json write(const Network& network, const ModelDescription& model) const;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+/// Throws InputError when the folder holds no model, or one of a newer version.
+nlohmann::json read_manifest(const std::filesystem::path& folder);
+
+/// Weights of a model that must be of this op and extractor. Throws UsageError when it is of others.
+model::TensorFile load_weights(const std::filesystem::path& folder, schedule::Op op,
+                               const std::string& extractor);
+
+}  // namespace waco::train

@@ -1,0 +1,249 @@
+// The steps of training and evaluation.
+#include "waco/train/training.hpp"
+
+#include <spdlog/spdlog.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+
+#include "waco/base/artifact.hpp"
+#include "waco/base/error.hpp"
+#include "waco/model/ceilings.hpp"
+#include "waco/model/learned/extractor.hpp"
+#include "waco/train/extractor.hpp"
+#include "waco/train/model_folder.hpp"
+#include "waco/train/preparation.hpp"
+#include "waco/train/trainer.hpp"
+
+namespace waco::train {
+namespace fs = std::filesystem;
+namespace {
+
+using nlohmann::ordered_json;
+using Examples = std::vector<const Example*>;
+
+constexpr size_t kNumMisrankings = 10;
+constexpr int64_t kMaxSites = 200'000;  // nonzeros that a convolutional extractor looks at
+
+/// Examples of both sides, and the extractor that made their patterns.
+struct Data {
+  Records records;  ///< without its groups
+  std::vector<Example> examples;
+  int64_t num_missing_records = 0;
+  std::shared_ptr<TorchExtractor> extractor;
+  Examples training, validation;
+};
+
+/// Every thread that a step may use; reductions then have a fixed order.
+void set_up_torch(int threads, uint64_t seed) {
+  torch::set_num_threads(threads);
+  torch::manual_seed(seed);
+  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
+}
+
+void check_extractor(const std::string& name) {
+  const std::vector<std::string>& names = model::extractor_names();
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    throw UsageError(fmt::format("unknown extractor '{}'; there are {}", name, fmt::join(names, ", ")));
+}
+
+PreparationOptions preparation_options(const DataOptions& options, const std::string& extractor,
+                                       const std::shared_ptr<TorchExtractor>& network) {
+  PreparationOptions result;
+  result.extractor = extractor;
+  if (network)
+    result.make_pattern = [network](const matrix::SparseTensor& tensor) { return network->prepare(tensor); };
+  result.cache = options.cache / "training";
+  result.threads = options.threads;
+  result.ceilings = [cache = options.cache](int threads) {
+    return model::load_or_measure_ceilings(threads, cache);
+  };
+  return result;
+}
+
+Data load_data(const DataOptions& options, const std::string& extractor, const StopToken& stop) {
+  Data data;
+  data.records = load_records(options.datasets, options.resplit);
+  if (!takes_features(extractor))
+    data.extractor = make_conv_torch_extractor(extractor, schedule::sparse_order(data.records.op), kMaxSites);
+  const MatrixFiles files(options.matrices);
+  std::vector<Group> groups = std::move(data.records.groups);
+  Preparation prepared =
+      prepare(std::move(groups), files, preparation_options(options, extractor, data.extractor), stop);
+  if (prepared.num_missing_groups > 0 && stop())
+    throw EnvironmentError("ended while preparing; what was prepared is kept for the next run");
+  if (prepared.num_missing_groups > 0)
+    spdlog::warn("{} records of {} matrices left out, their matrices were not found in --matrices: {} ...",
+                 prepared.num_missing_records, prepared.num_missing_groups, prepared.first_missing);
+  data.num_missing_records = prepared.num_missing_records;
+  data.examples = std::move(prepared.examples);
+  if (data.examples.empty())
+    throw InputError(options.datasets[0].string(), 0,
+                     "none of its matrices was found; name their folders with --matrices");
+  for (const Example& example : data.examples)
+    (example.group.split == dataset::Split::kValidation ? data.validation : data.training)
+        .push_back(&example);
+  return data;
+}
+
+Network make_network(const Data& data) {
+  const Example& first = data.examples[0];
+  const auto num_features =
+      static_cast<int64_t>(first.pattern ? first.pattern->inputs.size() : first.features.size());
+  const int64_t extracted = data.extractor ? data.extractor->size() : num_features;
+  return Network(make_dims(data.records.op, num_features, extracted), data.extractor);
+}
+
+/// Metrics of the model and of all that it is compared with.
+ordered_json compare_models(const Examples& examples, const ExampleCosts& costs) {
+  std::vector<const Group*> groups;
+  std::vector<GroupCosts> closed_form;
+  for (const Example* example : examples) {
+    groups.push_back(&example->group);
+    const size_t num_terms = example->terms.size() / example->group.size();
+    GroupCosts own;
+    for (size_t n = 0; n < example->group.size(); ++n) own.push_back(example->terms[n * num_terms]);
+    closed_form.push_back(std::move(own));
+  }
+  ordered_json worst = ordered_json::array();
+  for (const Misranking& pair : worst_misrankings(groups, costs.corrected, kNumMisrankings))
+    worst.push_back(to_json(pair));
+  return {{"learned", to_json(metrics_of(groups, costs.corrected))},
+          {"retrieval", to_json(metrics_of(groups, costs.retrieved))},
+          {"closed_form", to_json(metrics_of(groups, closed_form))},
+          {"random", to_json(random_metrics(groups, 1))},
+          {"fixed_csr", to_json(baseline_metrics(groups))},
+          {"worst_pairs", std::move(worst)}};
+}
+
+/// Fits the corrected costs to the labels: predicted log2(time / fixed_csr) = offset + slope * cost, over
+/// points that were timed to the end.
+std::pair<float, float> calibration_of(const Examples& examples, const std::vector<GroupCosts>& costs) {
+  double count = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
+  for (size_t e = 0; e < examples.size(); ++e) {
+    for (size_t n = 0; n < costs[e].size(); ++n) {
+      const Label& label = examples[e]->group.labels[n];
+      if (label.censored) continue;
+      const double x = costs[e][n], y = label.cost;
+      count += 1, sum_x += x, sum_y += y, sum_xx += x * x, sum_xy += x * y;
+    }
+  }
+  const double variance = count * sum_xx - sum_x * sum_x;
+  if (count < 2 || variance <= 1e-9) return {0.F, 1.F};
+  // Costs keep their order whatever the fit says.
+  const double slope = std::max(0.05, (count * sum_xy - sum_x * sum_y) / variance);
+  return {static_cast<float>((sum_y - slope * sum_x) / count), static_cast<float>(slope)};
+}
+
+/// Convolutions cost a hundred times more, so they get fewer epochs.
+TrainerOptions trainer_options(const TrainingOptions& options) {
+  const bool cheap = takes_features(options.extractor);
+  TrainerOptions result;
+  result.epochs = options.epochs.value_or(cheap ? 120 : 30);
+  result.learning_rate = options.learning_rate.value_or(cheap ? 2e-3 : 1e-3);
+  result.patience = options.patience.value_or(cheap ? 40 : 10);
+  result.seed = options.seed;
+  result.loss.kind = options.loss == "l2" ? Loss::kL2 : Loss::kRank;
+  apply_tweaks(options.tweaks, result);
+  return result;
+}
+
+ordered_json data_json(const Data& data, const std::optional<Resplit>& resplit) {
+  const auto count = [](const Examples& examples) {
+    int64_t records = 0;
+    for (const Example* example : examples) records += static_cast<int64_t>(example->group.size());
+    return ordered_json{{"groups", examples.size()}, {"records", records}};
+  };
+  ordered_json json = {{"files", data.records.files},
+                       {"failed_records", data.records.num_failed},
+                       {"missing_records", data.num_missing_records},
+                       {"training", count(data.training)},
+                       {"validation", count(data.validation)}};
+  ordered_json names = ordered_json::array();
+  for (const Example* example : data.validation)
+    if (std::find(names.begin(), names.end(), example->group.original) == names.end())
+      names.push_back(example->group.original);
+  json["validation_originals"] = std::move(names);
+  if (resplit) json["resplit"] = {{"seed", resplit->seed}, {"validation_share", resplit->validation_share}};
+  return json;
+}
+
+}  // namespace
+
+ordered_json run_training(const TrainingOptions& options, const StopToken& stop) {
+  check_extractor(options.extractor);
+  const TrainerOptions training = trainer_options(options);
+  const ModelFolder folder(options.output);
+  folder.check();
+  if (!options.init.empty()) read_manifest(options.init);
+  set_up_torch(options.data.threads, options.seed);
+  const Data data = load_data(options.data, options.extractor, stop);
+  if (data.training.empty()) throw UsageError("the datasets have no training matrix");
+  folder.create(options.resume);
+  if (data.validation.empty())
+    spdlog::warn("the datasets have no validation matrix; metrics are of the training ones");
+  spdlog::info("{}: {} training and {} validation matrices, {} records", schedule::name(data.records.op),
+               data.training.size(), data.validation.size(),
+               data.records.num_records - data.num_missing_records);
+
+  torch::manual_seed(options.seed);
+  Network network = make_network(data);
+  network.standardise(data.training);
+  if (!options.init.empty()) network.load(load_weights(options.init, data.records.op, options.extractor));
+  const History history = train_network(network, data.training, data.validation, training,
+                                        folder.checkpoint(), options.resume, stop);
+  if (history.best == 0)
+    throw EnvironmentError("ended before the first epoch was complete; no model was written");
+
+  const ExampleCosts fitted = costs_of(network, data.training, training.loss);
+  const auto [offset, slope] = calibration_of(data.training, fitted.corrected);
+  network.set_calibration(offset, slope);
+  const Examples& judged = data.validation.empty() ? data.training : data.validation;
+  ordered_json metrics = compare_models(judged, costs_of(network, judged, training.loss));
+  ordered_json history_json = ordered_json::array();
+  for (const Epoch& epoch : history.epochs) history_json.push_back(to_json(epoch));
+
+  ModelDescription model;
+  model.created_by = options.created_by;
+  model.machine = data.records.machine;
+  model.op = data.records.op;
+  model.extractor = options.extractor;
+  model.groups = &data.examples;
+  model.dataset = data_json(data, options.data.resplit);
+  model.training = to_json(training);
+  model.training["init"] = options.init.string();
+  model.training["epochs_done"] = history.epochs.size();
+  model.training["best_epoch"] = history.best;
+  model.training["complete"] = !history.stopped;
+  model.metrics = metrics;
+  const ordered_json manifest = folder.write(network, model);
+  if (!history.stopped) folder.remove_checkpoint();
+
+  ordered_json report = {{"model", options.output.string()}, {"complete", !history.stopped}};
+  for (const char* key : {"op", "extractor", "weights_hash", "dataset", "training"})
+    report[key] = manifest.at(key);
+  report["epochs"] = std::move(history_json);
+  report["metrics"] = std::move(metrics);
+  return report;
+}
+
+ordered_json run_evaluation(const fs::path& model, const DataOptions& options, bool every_group,
+                            const StopToken& stop) {
+  const nlohmann::json manifest = read_manifest(model);
+  const std::string extractor = manifest.at("extractor");
+  check_extractor(extractor);
+  set_up_torch(options.threads, 1);
+  const Data data = load_data(options, extractor, stop);
+  Network network = make_network(data);
+  network.load(load_weights(model, data.records.op, extractor));
+  Examples judged = data.validation;
+  if (every_group) judged.insert(judged.end(), data.training.begin(), data.training.end());
+  if (judged.empty()) throw UsageError("the datasets have no validation matrix; --all judges all matrices");
+  return {{"model", model.string()},
+          {"op", schedule::name(data.records.op)},
+          {"extractor", extractor},
+          {"dataset", data_json(data, options.resplit)},
+          {"metrics", compare_models(judged, costs_of(network, judged, LossOptions{}))}};
+}
+
+}  // namespace waco::train

@@ -1,0 +1,136 @@
+// waco-train as users run it: a model from a dataset, judged, continued, refused.
+#include "../train/small_dataset.hpp"
+#include "program.hpp"
+
+using namespace waco;
+using namespace waco::cli;
+using nlohmann::json;
+
+namespace {
+
+/// A small dataset with its matrices, and commands on it.
+class SmallTraining {
+ public:
+  /// What one of another size needs is not in the cache, whichever test ran before.
+  explicit SmallTraining(int per_matrix = 16)
+      : dataset_(train::testing::write_small_dataset(work_.path("data"), 8, per_matrix)) {}
+  Program train(const std::string& output, const char* epochs = "4") const {
+    return Program("waco-train")
+        .with(dataset_, "--matrices", work_.path("data"), "-o", work_.path(output), "--threads", "1")
+        .with("--extractor", "human", "--epochs", epochs);
+  }
+  std::string path(const std::string& name) const { return work_.path(name); }
+  const std::string& dataset() const { return dataset_; }
+
+ private:
+  struct Folder : Workspace {
+    Folder() { std::filesystem::create_directories(path("data")); }
+  };
+  Folder work_;
+  std::string dataset_;
+};
+
+}  // namespace
+
+TEST_CASE("cli: waco-train writes a model, reports its metrics and draws curves", "[cli]") {
+  const SmallTraining small;
+  const RunResult run = small.train("model").with("--json", "--plot", small.path("curves.html")).run();
+  INFO(run.err);
+  REQUIRE(run.ok());
+  const json report = json::parse(run.out);
+  CHECK(report.at("complete") == true);
+  CHECK(report.at("epochs").size() == 4);
+  for (const char* name : {"learned", "retrieval", "closed_form", "random", "fixed_csr"})
+    CHECK(report.at("metrics").at(name).at("matrices") == 2);
+  const json manifest = parse_file(small.path("model/model.json"));
+  CHECK(manifest.at("format") == "waco-model");
+  CHECK(manifest.at("op") == "spmv");
+  CHECK(manifest.at("weights_hash") == content_hash(read_file(small.path("model/weights.safetensors"))));
+  CHECK(manifest.at("dataset").at("validation").at("records") == 32);
+  CHECK_FALSE(std::filesystem::exists(small.path("model/checkpoint")));
+  const std::string page = read_file(small.path("curves.html"));
+  CHECK(page.find("<svg") != std::string::npos);
+  CHECK(page.find("http") == std::string::npos);
+
+  const RunResult judged = Program("waco-train")
+                               .with("evaluate", small.path("model"), small.dataset(), "--matrices",
+                                     small.path("data"), "--threads", "1", "--json")
+                               .run();
+  INFO(judged.err);
+  REQUIRE(judged.ok());
+  CHECK(json::parse(judged.out).at("metrics") == report.at("metrics"));
+}
+
+TEST_CASE("cli: the same command writes the same model; another seed another", "[cli]") {
+  const SmallTraining small;
+  REQUIRE(small.train("a").run().ok());
+  REQUIRE(small.train("b").run().ok());
+  REQUIRE(small.train("c").with("--seed", "2").run().ok());
+  const auto weights = [&](const std::string& name) {
+    return read_file(small.path(name + "/weights.safetensors"));
+  };
+  CHECK(weights("a") == weights("b"));
+  CHECK(weights("a") != weights("c"));
+}
+
+TEST_CASE("cli: a run out of time keeps its best weights, and --resume finishes it", "[cli]") {
+  const SmallTraining small;
+  REQUIRE(small.train("whole", "400").with("--patience", "0").run().ok());
+  const auto part = [&](const char* limit) {
+    return small.train("part", "400").with("--patience", "0", "--time-limit", limit, "--resume").run();
+  };
+  const RunResult first = part("0.5");
+  INFO(first.err);
+  REQUIRE(first.ok());
+  CHECK(first.err.find("--resume continues") != std::string::npos);
+  CHECK(parse_file(small.path("part/model.json")).at("training").at("complete") == false);
+  REQUIRE(part("1000").ok());
+  CHECK(parse_file(small.path("part/model.json")).at("training").at("complete") == true);
+  CHECK(read_file(small.path("whole/weights.safetensors")) ==
+        read_file(small.path("part/weights.safetensors")));
+}
+
+TEST_CASE("cli: a model is trained on from the weights of another", "[cli]") {
+  const SmallTraining small;
+  REQUIRE(small.train("first", "10").run().ok());
+  const RunResult run =
+      small.train("second", "1").with("--init", small.path("first"), "--lr", "1e-9", "--json").run();
+  INFO(run.err);
+  REQUIRE(run.ok());
+  const json before = parse_file(small.path("first/model.json")).at("metrics").at("learned");
+  CHECK(json::parse(run.out).at("metrics").at("learned") == before);
+}
+
+TEST_CASE("cli: records of missing matrices are dropped with one warning", "[cli]") {
+  const SmallTraining small(17);
+  std::filesystem::remove(small.path("data/band-80-3.mtx"));
+  const RunResult run = small.train("model").run();
+  INFO(run.err);
+  REQUIRE(run.ok());
+  CHECK(run.err.find("17 records of 1 matrices left out") != std::string::npos);
+  CHECK(parse_file(small.path("model/model.json")).at("dataset").at("missing_records") == 17);
+}
+
+TEST_CASE("cli: wrong uses of waco-train end with code 2 or 3 and touch nothing", "[cli]") {
+  const SmallTraining small(18);
+  const std::string dataset = small.dataset();
+  const std::string output = small.path("model");
+  const auto train = [&] { return Program("waco-train").with("-o", output, "--threads", "1"); };
+  check_refused(Program("waco-train").with(dataset), 2, "-o is required");
+  check_refused(train(), 2, "at least one dataset");
+  check_refused(train().with(dataset, "--extractor", "resnet"), 2, "waconet");
+  check_refused(train().with(dataset, "--loss", "l1"), 2, "--loss");
+  check_refused(train().with(dataset, "--epochs", "0"), 2, "--epochs");
+  check_refused(train().with(dataset, "--set", "speed=2"), 2, "speed");
+  check_refused(train().with(dataset, "--set", "anchor"), 2, "NAME=NUMBER");
+  check_refused(train().with(small.path("data/none.jsonl")), 3, "none.jsonl");
+  check_refused(train().with(small.path("data/band-80-3.mtx")), 3, "waco-dataset");
+  check_refused(train().with(dataset, "--matrices", small.path("nowhere")), 3, "nowhere");
+  check_refused(train().with(dataset), 3, "--matrices");
+  check_refused(train().with(dataset, "--init", small.path("nowhere"), "--matrices", small.path("data")), 3,
+                "model.json");
+  check_refused(Program("waco-train").with("evaluate", small.path("data"), dataset), 3, "model.json");
+  check_refused(Program("waco-train").with(dataset, "-o", small.path("data")), 2, "not a model");
+  check_refused(Program("waco-train").with(dataset, "-o", dataset), 2, "is a file");
+  CHECK_FALSE(std::filesystem::exists(output));
+}
