@@ -75,9 +75,9 @@ TEST_CASE("cli: the same command writes the same model; another seed another", "
 
 TEST_CASE("cli: a run out of time keeps its best weights, and --resume finishes it", "[cli]") {
   const SmallTraining small;
-  REQUIRE(small.train("whole", "400").with("--patience", "0").run().ok());
+  REQUIRE(small.train("whole", "120").with("--patience", "0").run().ok());
   const auto part = [&](const char* limit) {
-    return small.train("part", "400").with("--patience", "0", "--time-limit", limit, "--resume").run();
+    return small.train("part", "120").with("--patience", "0", "--time-limit", limit, "--resume").run();
   };
   const RunResult first = part("0.5");
   INFO(first.err);

@@ -67,7 +67,7 @@ TEST_CASE("trainer: a rule of pattern and point is learned, and holds on matrice
   std::vector<const Group*> groups;
   for (const Example* example : data().validation) groups.push_back(&example->group);
   const Metrics before = metrics_of(groups, costs_of(network, data().validation, loss).corrected);
-  const History history = train_network(network, data().training, data().validation, options_of(25),
+  const History history = train_network(network, data().training, data().validation, options_of(80),
                                         folder.path() / "checkpoint", false, {});
   const ExampleCosts costs = costs_of(network, data().validation, loss);
   const Metrics after = metrics_of(groups, costs.corrected);
@@ -75,7 +75,7 @@ TEST_CASE("trainer: a rule of pattern and point is learned, and holds on matrice
   CHECK(after.pairwise_accuracy > 0.85);
   CHECK(after.pairwise_accuracy > before.pairwise_accuracy);
   CHECK(metrics_of(groups, costs.retrieved).pairwise_accuracy > 0.85);
-  CHECK(history.epochs.size() == 25);
+  CHECK(history.epochs.size() == 80);
   CHECK(history.epochs.back().training_loss < history.epochs.front().training_loss);
   CHECK_FALSE(history.stopped);
 }
