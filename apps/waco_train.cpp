@@ -11,6 +11,7 @@
 #include "waco/base/machine.hpp"
 #include "waco/base/signals.hpp"
 #include "waco/base/version.hpp"
+#include "waco/train/memory.hpp"
 #include "waco/train/report.hpp"
 #include "waco/train/training.hpp"
 
@@ -98,6 +99,7 @@ bool parse(int argc, char** argv, Options& options) {
   evaluate->add_option("DATASET", options.datasets, "Datasets of its op")->required();
   evaluate->add_flag("--all", options.all, "Judge on training matrices too");
   add_data_options(*evaluate, options);
+  evaluate->fallthrough();  // the common options
   app.require_subcommand(0, 1);
   options.command = command_text(argc, argv);
   if (!parse_command_line(app, argc, argv, options.common)) return false;
@@ -182,6 +184,7 @@ ExitCode run_train(const Options& options, StopToken stop) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  train::keep_freed_memory();
   return guarded_main(kProgram, [&] {
     const StopToken stop = stop_on_signals();
     Options options;

@@ -23,7 +23,8 @@ using nlohmann::ordered_json;
 using Examples = std::vector<const Example*>;
 
 constexpr size_t kNumMisrankings = 10;
-constexpr int64_t kMaxSites = 200'000;  // nonzeros that a convolutional extractor looks at
+// Nonzeros of a pattern that convolutions look at: more would make an epoch take minutes.
+constexpr int64_t kMaxSites = int64_t{1} << 17;
 
 /// Examples of both sides, and the extractor that made their patterns.
 struct Data {
@@ -42,7 +43,7 @@ void set_up_torch(int threads, uint64_t seed) {
 }
 
 void check_extractor(const std::string& name) {
-  const std::vector<std::string>& names = model::extractor_names();
+  static const std::vector<std::string> names{"pyramid", "human", "dense_conv", "minkowski", "waconet"};
   if (std::find(names.begin(), names.end(), name) == names.end())
     throw UsageError(fmt::format("unknown extractor '{}'; there are {}", name, fmt::join(names, ", ")));
 }
