@@ -43,7 +43,7 @@ void set_up_torch(int threads, uint64_t seed) {
 }
 
 void check_extractor(const std::string& name) {
-  static const std::vector<std::string> names{"pyramid", "human", "dense_conv", "minkowski", "waconet"};
+  const std::vector<std::string>& names = model::extractor_names();
   if (std::find(names.begin(), names.end(), name) == names.end())
     throw UsageError(fmt::format("unknown extractor '{}'; there are {}", name, fmt::join(names, ", ")));
 }
