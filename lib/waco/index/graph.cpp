@@ -57,7 +57,16 @@ struct Query {
   const std::function<float(int64_t)>& cost;
   size_t max_visits;
   std::vector<Visit> visits;
-  std::vector<float> known;  ///< [vertices], NaN before: the descent through the layers meets some again
+  std::vector<float>& known;  ///< [vertices], NaN before: the descent through the layers meets some again
+};
+
+/// Forgets, however a search ends.
+struct Forget {
+  Query& query;
+  ~Forget() {
+    for (const Visit& visit : query.visits)
+      query.known[static_cast<size_t>(visit.vertex)] = std::numeric_limits<float>::quiet_NaN();
+  }
 };
 
 /// Beyond the budget every cost is infinite, which ends the walk.
@@ -185,13 +194,17 @@ void Graph::save(const std::filesystem::path& file) const {
 std::vector<Visit> Graph::search(const std::function<float(int64_t)>& cost, int64_t ef,
                                  int64_t max_visits) const {
   const Hnsw& hnsw = *state_->hnsw;
-  Query query{cost, static_cast<size_t>(std::max<int64_t>(0, max_visits)), {}, {}};
-  query.known.assign(hnsw.cur_element_count, std::numeric_limits<float>::quiet_NaN());
-  query.visits.reserve(std::min(query.max_visits, hnsw.cur_element_count));
+  // Kept between searches, all unknown: filling it anew would take longer than a short walk.
+  thread_local std::vector<float> known;
+  if (known.size() < hnsw.cur_element_count)
+    known.resize(hnsw.cur_element_count, std::numeric_limits<float>::quiet_NaN());
+  Query query{cost, static_cast<size_t>(std::max<int64_t>(0, max_visits)), {}, known};
   // Results kept are also starting points: as many as there may be visits would walk everywhere.
   const auto kept = static_cast<size_t>(std::clamp<int64_t>(ef, 1, std::max<int64_t>(1, max_visits)));
+  query.visits.reserve(std::min(hnsw.cur_element_count, 8 * kept));
+  const Forget forget{query};
   hnsw.searchKnn(&query, kept);
-  return std::move(query.visits);
+  return query.visits;
 }
 
 }  // namespace waco::index

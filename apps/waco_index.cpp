@@ -1,0 +1,121 @@
+// waco-index: makes the index in which tuning looks patterns up: points, embedded by a model and linked.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "waco/base/command_line.hpp"
+#include "waco/base/machine.hpp"
+#include "waco/base/version.hpp"
+#include "waco/index/index.hpp"
+#include "waco/index/vertex_sources.hpp"
+
+namespace {
+
+using namespace waco;
+namespace fs = std::filesystem;
+
+constexpr const char* kProgram = "waco-index";
+constexpr const char* kExamples = R"(Examples:
+  waco-index spmm-model --dataset spmm.jsonl.gz -o spmm-index
+  waco-index spmv-model --dataset a.jsonl --dataset b.jsonl --vertices 100000 -o spmv-index
+  waco-index spmm-model --from spmm-index -o spmm-index     (after training the model again)
+  waco-index spmm-model --from spmm-index --vertices-only -o small-index
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 unreadable input.)";
+
+struct Options {
+  CommonOptions common;
+  std::string model;
+  std::string output;
+  std::vector<std::string> datasets;
+  std::string from;
+  std::optional<int64_t> num_samples;
+  index::GraphOptions graph;
+  bool vertices_only = false;
+  std::string command;
+};
+
+bool parse(int argc, char** argv, Options& options) {
+  CLI::App app("Makes the index in which tuning looks patterns up: points, embedded by a model and linked.",
+               kProgram);
+  app.footer(kExamples);
+  app.add_option("MODEL", options.model, "The folder of a model, made by waco-train")->required();
+  app.add_option("-o,--output", options.output, "The folder of the index; an index there is replaced")
+      ->required();
+  app.add_option("--dataset", options.datasets, "Take the points of a dataset; repeatable");
+  app.add_option("--from", options.from, "Take the points of an index, of this or another model");
+  app.add_option("--vertices", options.num_samples,
+                 "Sample so many more points from the space (default: 20000; 0 with --from)")
+      ->check(CLI::Range(0, 10000000));
+  app.add_option("--links", options.graph.links, "Links of a vertex; twice as many on the lowest layer")
+      ->check(CLI::Range(2, 256))
+      ->capture_default_str();
+  app.add_option("--ef-construction", options.graph.ef_construction,
+                 "Candidates kept while a vertex is linked")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  app.add_flag("--vertices-only", options.vertices_only,
+               "Write no embeddings and no graph: the first use makes them");
+  add_common_options(app, kProgram, options.common);
+  options.command = command_text(argc, argv);
+  return parse_command_line(app, argc, argv, options.common);
+}
+
+/// Adds the points of all sources and notes how many each gave.
+index::VertexList gather(const Options& options, schedule::Op op, nlohmann::ordered_json& sources) {
+  index::VertexList vertices(op);
+  sources = nlohmann::ordered_json::array();
+  if (!options.from.empty()) {
+    const index::VertexList old = index::Index::read_vertices(options.from);
+    if (old.op() != op)
+      throw InputError(options.from, 0,
+                       fmt::format("is an index for {}, and {} is a model for {}", schedule::name(old.op()),
+                                   options.model, schedule::name(op)));
+    for (int64_t v = 0; v < old.size(); ++v) vertices.add(old.vertex(v), index::kAllThreads);
+    sources.push_back({{"index", fs::path(options.from).filename().string()}, {"count", vertices.size()}});
+  }
+  for (const std::string& dataset : options.datasets) {
+    const int64_t added = index::add_dataset(vertices, dataset);
+    spdlog::info("{}: {} new vertices", dataset, added);
+    sources.push_back({{"dataset", fs::path(dataset).filename().string()}, {"count", added}});
+  }
+  const int64_t wanted = options.num_samples.value_or(options.from.empty() ? 20000 : 0);
+  if (wanted > 0) {
+    const int64_t added = index::add_samples(vertices, wanted, options.common.seed);
+    if (added < wanted) spdlog::warn("the space gave only {} of {} new points", added, wanted);
+    sources.push_back({{"sampled", added}, {"seed", options.common.seed}});
+  }
+  if (vertices.size() == 0) throw UsageError("no vertices: give --dataset, --from or --vertices");
+  return vertices;
+}
+
+ExitCode run(Options options) {
+  const auto start = std::chrono::steady_clock::now();
+  index::Index::check_replaceable(options.output);
+  const model::LearnedModel model = model::LearnedModel::load(options.model);
+  options.graph.seed = options.common.seed;
+  index::IndexOptions making;
+  making.graph = options.graph;
+  making.max_threads = options.common.threads > 0 ? options.common.threads : usable_threads();
+  making.created_by = {{"program", kProgram}, {"version", version()}, {"command", options.command}};
+  index::VertexList vertices = gather(options, model.op(), making.sources);
+  const index::Index index(std::move(vertices), model, std::move(making));
+  index.write(options.output, options.vertices_only);
+  spdlog::info("wrote {}: {} vertices for {} in {:.1f} s", options.output, index.size(),
+               schedule::name(index.op()),
+               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return ExitCode::kDone;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return guarded_main(kProgram, [&] {
+    Options options;
+    return parse(argc, argv, options) ? run(std::move(options)) : ExitCode::kDone;
+  });
+}

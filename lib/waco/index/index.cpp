@@ -1,0 +1,248 @@
+// Indexes in memory, in folders and in the cache.
+#include "waco/index/index.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+#include "waco/base/progress.hpp"
+#include "waco/index/embedded_vertices.hpp"
+#include "waco/index/manifest.hpp"
+#include "waco/schedule/encoding.hpp"
+
+namespace waco::index {
+namespace fs = std::filesystem;
+
+using schedule::SuperSchedule;
+
+namespace {
+
+/// The entry of the cache for what follows from vertices, model and machine.
+std::string cache_name(const Manifest& manifest, int max_threads) {
+  const GraphOptions& graph = manifest.options.graph;
+  return "index-" +
+         content_hash(fmt::format("{} {} {} {} {} {} {} {}", kIndexVersion, manifest.model_hash,
+                                  manifest.files.at(kVerticesFile).hash, schedule::kEncodingVersion,
+                                  max_threads, graph.links, graph.ef_construction, graph.seed))
+             .substr(0, 16);
+}
+
+}  // namespace
+
+struct Index::State {
+  explicit State(VertexList list) : vertices(std::move(list)) {}
+
+  VertexList vertices;
+  Manifest manifest;  ///< its files are those of `home`
+  EmbeddedVertices embedded;
+  fs::path home;   ///< the folder that holds the graph, if its manifest says so; may be empty
+  fs::path cache;  ///< the folder that a graph made here is kept in; may be empty
+
+  void read_embeddings(const fs::path& folder);
+  bool read_cached(const ModelSource& source);
+  void keep_embeddings();
+  void write_to(const fs::path& folder, bool vertices_only);
+  void make_graph();
+  bool read_graph();
+  void keep_graph();
+
+  std::once_flag graph_once;
+  std::optional<Graph> graph;
+};
+
+void Index::State::read_embeddings(const fs::path& folder) {
+  embedded = read_embedded(checked_file(folder, manifest, kEmbeddingsFile), vertices.size(),
+                           manifest.embedding_size);
+}
+
+/// Files first, the manifest that vouches for them last.
+void Index::State::write_to(const fs::path& folder, bool vertices_only) {
+  Manifest written = manifest;
+  written.files.clear();
+  const auto add = [&](const char* name) { written.files[name] = describe_file(folder / name); };
+  write_file_atomically(folder / kVerticesFile, vertices.compressed());
+  add(kVerticesFile);
+  if (!vertices_only) {
+    write_embedded(embedded, folder / kEmbeddingsFile);
+    add(kEmbeddingsFile);
+    if (graph) {
+      graph->save(folder / kGraphFile);
+      add(kGraphFile);
+    }
+  }
+  write_manifest(folder, written);
+}
+
+/// Whether the cache has the rest; an entry that is damaged or of another model counts as none.
+bool Index::State::read_cached(const ModelSource& source) {
+  std::error_code error;
+  if (cache.empty() || !fs::exists(cache / kManifestFile, error)) return false;
+  Manifest wanted = manifest;
+  try {
+    manifest = read_manifest(cache);
+    check_pairing(cache, manifest, source);
+    read_embeddings(cache);
+    return true;
+  } catch (const Error& fault) {
+    spdlog::debug("{}; made again", fault.what());
+    manifest = std::move(wanted);
+    return false;
+  }
+}
+
+void Index::State::keep_embeddings() {
+  if (cache.empty()) return;
+  try {
+    make_private_folder(cache);
+    write_to(cache, false);
+  } catch (const Error& error) {
+    spdlog::warn("{}; the vertices are embedded again next time", error.what());
+    cache.clear();
+  }
+}
+
+bool Index::State::read_graph() {
+  if (home.empty() || !manifest.has(kGraphFile)) return false;
+  try {
+    graph.emplace(
+        Graph::load(checked_file(home, manifest, kGraphFile), vertices.size(), manifest.options.graph));
+    return true;
+  } catch (const InputError&) {
+    if (home != cache) throw;
+    return false;  // an entry of the cache is made again
+  }
+}
+
+void Index::State::keep_graph() {
+  if (cache.empty()) return;
+  try {
+    graph->save(cache / kGraphFile);
+    Manifest kept = read_manifest(cache);
+    kept.files[kGraphFile] = describe_file(cache / kGraphFile);
+    write_manifest(cache, kept);
+  } catch (const Error& error) {
+    spdlog::warn("{}; the graph is built again next time", error.what());
+  }
+}
+
+void Index::State::make_graph() {
+  if (read_graph()) return;
+  spdlog::info("linking {} vertices of the index", vertices.size());
+  Progress progress("linking vertices", vertices.size());
+  graph.emplace(Graph::build(embedded.embeddings.data(), vertices.size(), manifest.embedding_size,
+                             manifest.options.graph, [&] { progress.advance(); }));
+  keep_graph();
+}
+
+Index::Index(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Index::~Index() = default;
+Index::Index(Index&&) noexcept = default;
+Index& Index::operator=(Index&&) noexcept = default;
+
+Index::Index(VertexList vertices, const model::LearnedModel& model, IndexOptions options)
+    : state_(std::make_unique<State>(std::move(vertices))) {
+  WACO_ASSERT(state_->vertices.size() > 0);
+  Manifest& manifest = state_->manifest;
+  manifest.op = model.op();
+  manifest.model_hash = model.hash();
+  manifest.encoding_version = schedule::kEncodingVersion;
+  manifest.embedding_size = model.embedding_size();
+  manifest.num_vertices = state_->vertices.size();
+  manifest.options = std::move(options);
+  state_->embedded = embed(state_->vertices, model, manifest.options.max_threads);
+}
+
+VertexList Index::read_vertices(const fs::path& folder) {
+  const Manifest manifest = read_manifest(folder);
+  const fs::path file = checked_file(folder, manifest, kVerticesFile);
+  VertexList vertices = VertexList::read(file, manifest.op);
+  if (vertices.size() != manifest.num_vertices)
+    throw InputError(
+        file.string(), 0,
+        fmt::format("holds {} vertices and should hold {}", vertices.size(), manifest.num_vertices));
+  return vertices;
+}
+
+Index Index::open(const fs::path& folder, const ModelSource& source, int max_threads, const fs::path& cache) {
+  const Manifest manifest = read_manifest(folder);
+  check_pairing(folder, manifest, source);
+  auto state = std::make_unique<State>(read_vertices(folder));
+  state->manifest = manifest;
+  if (manifest.options.max_threads == max_threads && manifest.has(kEmbeddingsFile)) {
+    state->home = folder;
+    state->read_embeddings(folder);
+    return Index(std::move(state));
+  }
+  state->manifest.options.max_threads = max_threads;
+  state->manifest.files.clear();
+  if (!cache.empty()) state->home = state->cache = cache / cache_name(manifest, max_threads);
+  if (!state->read_cached(source)) {
+    state->embedded = embed(state->vertices, source.model, max_threads);
+    state->keep_embeddings();
+  }
+  return Index(std::move(state));
+}
+
+void Index::check_replaceable(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::exists(folder, error)) return;
+  const bool empty = fs::is_directory(folder, error) && fs::is_empty(folder, error);
+  if (!empty && !fs::exists(folder / kManifestFile, error))
+    throw UsageError(fmt::format("{} exists and is not an index; name another folder", folder.string()));
+}
+
+void Index::write(const fs::path& folder, bool vertices_only) const {
+  std::error_code error;
+  check_replaceable(folder);
+  if (!vertices_only) graph();
+  fs::path target = folder;
+  if (target.filename().empty()) target = target.parent_path();  // "folder/"
+  const fs::path fresh = temporary_name(target);
+  if (!fs::create_directory(fresh, error))
+    throw EnvironmentError(fmt::format("{}: can't be created: {}", folder.string(), error.message()));
+  try {
+    state_->write_to(fresh, vertices_only);
+    replace_folder(fresh, target);
+  } catch (...) {
+    fs::remove_all(fresh, error);
+    throw;
+  }
+}
+
+schedule::Op Index::op() const {
+  return state_->manifest.op;
+}
+int64_t Index::size() const {
+  return state_->vertices.size();
+}
+int Index::embedding_size() const {
+  return state_->manifest.embedding_size;
+}
+const float* Index::embeddings() const {
+  return state_->embedded.embeddings.data();
+}
+const Needs& Index::needs(int64_t vertex) const {
+  return state_->embedded.needs[static_cast<size_t>(vertex)];
+}
+const VertexList& Index::vertices() const {
+  return state_->vertices;
+}
+const IndexOptions& Index::options() const {
+  return state_->manifest.options;
+}
+
+std::optional<SuperSchedule> Index::bind(int64_t vertex, const schedule::ScheduleSpace& space) const {
+  if (!needs(vertex).met_by(space)) return std::nullopt;
+  return index::bind(state_->vertices.vertex(vertex), space);
+}
+
+const Graph& Index::graph() const {
+  std::call_once(state_->graph_once, [this] { state_->make_graph(); });
+  return *state_->graph;
+}
+
+}  // namespace waco::index
