@@ -1,0 +1,87 @@
+// Retrieval from an index, and what follows it.
+#include "waco/search/index_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "waco/base/error.hpp"
+#include "waco/search/diversity.hpp"
+
+namespace waco::search {
+
+using index::Visit;
+
+namespace {
+
+/// Of the budget, what re-ranks retrieved vertices; the rest follows neighbours.
+constexpr double kRankedShare = 0.5;
+
+bool is_cheaper(const Visit& a, const Visit& b) {
+  return a.cost != b.cost ? a.cost < b.cost : a.vertex < b.vertex;
+}
+
+/// The `count` cheapest visits that fit, in order. Whether a vertex fits is asked from the cheapest on.
+std::vector<Visit> cheapest_fitting(std::vector<Visit> visits, int64_t count, const index::Index& index,
+                                    const schedule::ScheduleSpace& space) {
+  const auto is_dearer = [](const Visit& a, const Visit& b) { return is_cheaper(b, a); };
+  std::make_heap(visits.begin(), visits.end(), is_dearer);
+  std::vector<Visit> found;
+  for (auto end = visits.end(); end != visits.begin() && static_cast<int64_t>(found.size()) < count;) {
+    std::pop_heap(visits.begin(), end--, is_dearer);
+    if (index.needs(end->vertex).met_by(space)) found.push_back(*end);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<Visit> retrieve_exact(const Query& query, const schedule::ScheduleSpace& space, int64_t count) {
+  const index::Index& index = query.index;
+  std::vector<float> costs(static_cast<size_t>(index.size()));
+  query.retriever.costs(index.embeddings(), index.size(), costs.data(), query.threads);
+  std::vector<Visit> visits;
+  visits.reserve(costs.size());
+  for (int64_t v = 0; v < index.size(); ++v) visits.push_back({v, costs[static_cast<size_t>(v)]});
+  return cheapest_fitting(std::move(visits), count, index, space);
+}
+
+WalkOptions walk_for(int64_t count, int64_t num_vertices) {
+  const auto breadth = static_cast<int64_t>(200 + 2 * std::sqrt(static_cast<double>(num_vertices)));
+  return {.ef = std::max(breadth, 4 * count)};
+}
+
+std::vector<Visit> retrieve_anns(const Query& query, const schedule::ScheduleSpace& space, int64_t count,
+                                 const WalkOptions& options, int64_t* num_visits) {
+  const index::Index& index = query.index;
+  const float* embeddings = index.embeddings();
+  const int size = index.embedding_size();
+  std::vector<Visit> visits =
+      index.graph().search([&](int64_t vertex) { return query.retriever.cost(embeddings + vertex * size); },
+                           options.ef, std::min(options.max_visits, index.size()));
+  if (num_visits != nullptr) *num_visits = static_cast<int64_t>(visits.size());
+  // Vertices that do not fit are walked over like all others: ways to good ones may lead through them.
+  return cheapest_fitting(std::move(visits), count, index, space);
+}
+
+std::vector<Scored> IndexSearch::run(const schedule::ScheduleSpace& space, model::CostModel& model,
+                                     const Feasible& feasible, int64_t budget, Random& /*random*/,
+                                     int num_results) {
+  WACO_ASSERT(query_.index.op() == space.problem().op);
+  const auto wanted =
+      std::max<int64_t>(num_results, static_cast<int64_t>(kRankedShare * static_cast<double>(budget)));
+  num_evaluations_ = query_.index.size();
+  const std::vector<Visit> found =
+      retrieval_ == Retrieval::kExact
+          ? retrieve_exact(query_, space, wanted)
+          : retrieve_anns(query_, space, wanted, walk_for(wanted, query_.index.size()), &num_evaluations_);
+  Pool pool(model, feasible);
+  pool.add({schedule::csr_point(space.problem(), space.limits().max_threads)}, budget);
+  std::vector<schedule::SuperSchedule> points;
+  for (const Visit& visit : found)
+    if (auto point = query_.index.bind(visit.vertex, space)) points.push_back(std::move(*point));
+  pool.add(std::move(points), budget - pool.size());
+  follow_neighbours(pool, space, budget);
+  return select_diverse(pool, num_results);
+}
+
+}  // namespace waco::search
