@@ -17,6 +17,7 @@
 #include "waco/base/version.hpp"
 #include "waco/matrix/inputs.hpp"
 #include "waco/matrix/read.hpp"
+#include "waco/search/named.hpp"
 #include "waco/tune/emit.hpp"
 #include "waco/tune/plan_file.hpp"
 #include "waco/tune/problem_options.hpp"
@@ -49,6 +50,9 @@ struct Options {
   std::optional<int> top;
   std::optional<double> budget_s;
   double max_fill = 20;
+  std::string model;
+  std::string index;
+  std::string search;
   std::string plan_file;
   std::string kernel_file;
   bool json = false;
@@ -83,6 +87,12 @@ bool parse(int argc, char** argv, Options& options) {
   app.add_option("--max-fill", options.max_fill, "Values a format may store per nonzero")
       ->check(CLI::Range(1.0, 1e6))
       ->capture_default_str();
+  app.add_option("--model", options.model, "Rank by this learned model, a folder (default: closed-form)");
+  app.add_option("--index", options.index, "The model's index, a folder made by waco-index")
+      ->needs("--model");
+  app.add_option("--search", options.search,
+                 "How points are found: exact or anns (with --index), neighbours, tpe, bandit, random")
+      ->check(CLI::IsMember(search::search_names()));
   app.add_option("-o,--output", options.plan_file,
                  "Write the plan, a JSON document; of several matrices JSON Lines, continued when there");
   app.add_option("--emit", options.kernel_file, "Write the best kernel, one self-contained C++ file");
@@ -111,6 +121,10 @@ tune::TuneOptions tune_options(const Options& options, const tune::ChosenProblem
   result.top = options.top;
   result.max_fill = options.max_fill;
   result.budget_s = options.budget_s;
+  result.search = !options.search.empty() ? options.search : options.index.empty() ? "neighbours" : "exact";
+  if (!options.model.empty())
+    result.learned = tune::Learned::open(options.model, options.index,
+                                         result.threads > 0 ? result.threads : usable_threads());
   return result;
 }
 

@@ -1,4 +1,4 @@
-// Which points to measure, by the closed-form model.
+// Which points to measure, by the model at hand.
 #include "waco/tune/ranking.hpp"
 
 #include <algorithm>
@@ -23,16 +23,32 @@ schedule::SpaceLimits limits(const TuneOptions& options, int threads) {
 
 std::vector<double> Ranking::CountingModel::costs(std::span<const SuperSchedule> points) {
   num_points += static_cast<int64_t>(points.size());
-  return model_.costs(points);
+  return model_->costs(points);
+}
+
+Ranking::Lookup::Lookup(const Learned& learned, const matrix::SparseTensor& tensor,
+                        const schedule::Problem& problem, model::ClosedFormModel& closed_form, int threads)
+    : pattern(learned.model.embed_pattern(tensor, problem)),
+      retriever(learned.model, pattern),
+      costs(learned.model, pattern, problem, closed_form, threads) {
+  if (learned.index) query.emplace(search::Query{*learned.index, retriever, threads});
 }
 
 Ranking::Ranking(const matrix::SparseTensor& tensor, const TuneOptions& options, int threads,
                  model::Ceilings ceilings)
-    : counts_(tensor),
+    : options_(options),
+      counts_(tensor),
       space_(options.problem, tensor.dims, limits(options, threads)),
-      counting_(tensor, std::move(ceilings)),
+      closed_form_(tensor, std::move(ceilings)),
+      counting_(closed_form_),
       random_(options.seed),
-      evaluations_(plan_of(options.effort).evaluations) {}
+      evaluations_(plan_of(options.effort).evaluations) {
+  if (!options.learned) return;
+  counting_ =
+      CountingModel(lookup_.emplace(*options.learned, tensor, options.problem, closed_form_, threads).costs);
+  // A learned model predicts shares of fixed_csr's time, which the closed-form model knows in nanoseconds.
+  cost_unit_ns_ = closed_form_.terms(schedule::csr_point(options.problem, threads)).total_ns;
+}
 
 bool Ranking::feasible(const SuperSchedule& point) const {
   return !schedule::exclusion_reason(point, counts_, space_.limits());
@@ -42,16 +58,17 @@ Candidate Ranking::candidate(const SuperSchedule& point, double cost) {
   returned_.insert(schedule::to_text(point));
   Candidate candidate;
   candidate.measurement.point = point;
-  candidate.predicted_cost_ns = cost;
+  candidate.predicted_cost_ns = cost * cost_unit_ns_;
   return candidate;
 }
 
 std::vector<Candidate> Ranking::search(int num_results) {
-  search::NeighbourSearch search;
+  const search::Query* query = lookup_ && lookup_->query ? &*lookup_->query : nullptr;
+  const auto search = search::make_search(options_.search, query);
   const auto allowed = [this](const SuperSchedule& point) { return feasible(point); };
   std::vector<Candidate> candidates;
   for (const search::Scored& found :
-       search.run(space_, counting_, allowed, evaluations_, random_, num_results))
+       search->run(space_, counting_, allowed, evaluations_, random_, num_results))
     candidates.push_back(candidate(found.point, found.cost));
   return candidates;
 }

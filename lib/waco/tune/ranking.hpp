@@ -1,13 +1,14 @@
-// Which points to measure: the cheapest, and different, by the closed-form model; later the neighbours of the
-// best.
+// Which points to measure: the cheapest, and different, by a learned model or the closed-form one; later the
+// neighbours of the best.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "waco/model/closed_form.hpp"
-#include "waco/search/search.hpp"
+#include "waco/search/named.hpp"
 #include "waco/tune/result.hpp"
 #include "waco/tune/tune.hpp"
 
@@ -15,7 +16,7 @@ namespace waco::tune {
 
 class Ranking {
  public:
-  /// Keeps a reference to `tensor`.
+  /// Keeps references to `tensor` and `options`.
   Ranking(const matrix::SparseTensor& tensor, const TuneOptions& options, int threads,
           model::Ceilings ceilings);
 
@@ -36,21 +37,34 @@ class Ranking {
   /// Counts what passes through.
   class CountingModel : public model::CostModel {
    public:
-    CountingModel(const matrix::SparseTensor& tensor, model::Ceilings ceilings)
-        : model_(tensor, std::move(ceilings)) {}
+    explicit CountingModel(model::CostModel& model) : model_(&model) {}
     std::vector<double> costs(std::span<const schedule::SuperSchedule> points) override;
     int64_t num_points = 0;
 
    private:
-    model::ClosedFormModel model_;
+    model::CostModel* model_;
+  };
+
+  /// The learned model on this pattern.
+  struct Lookup {
+    Lookup(const Learned& learned, const matrix::SparseTensor& tensor, const schedule::Problem& problem,
+           model::ClosedFormModel& closed_form, int threads);
+    model::PatternEmbedding pattern;
+    model::Retriever retriever;
+    model::LearnedCostModel costs;
+    std::optional<search::Query> query;  ///< with an index
   };
 
   bool feasible(const schedule::SuperSchedule& point) const;
   Candidate candidate(const schedule::SuperSchedule& point, double cost);
 
+  const TuneOptions& options_;
   pattern::PatternCounts counts_;
   schedule::ScheduleSpace space_;
+  model::ClosedFormModel closed_form_;
+  std::optional<Lookup> lookup_;  ///< with a learned model
   CountingModel counting_;
+  double cost_unit_ns_ = 1;  ///< of the model's costs
   Random random_;
   int64_t evaluations_;
   std::set<std::string> returned_;  ///< text forms

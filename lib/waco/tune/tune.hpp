@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "waco/base/signals.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
+#include "waco/tune/learned.hpp"
 #include "waco/tune/result.hpp"
 
 namespace waco::tune {
@@ -19,16 +21,20 @@ struct TuneOptions {
   std::string compiler;  ///< empty: $CXX or the system's
   uint64_t seed = 1;
   Effort effort = Effort::kNormal;
-  std::optional<int> top;          ///< candidates to measure; by default what the effort says
-  double max_fill = 20;            ///< values stored per nonzero
-  std::optional<double> budget_s;  ///< no new work is started after this; by default what the effort says
+  std::optional<int> top;             ///< candidates to measure; by default what the effort says
+  double max_fill = 20;               ///< values stored per nonzero
+  std::optional<double> budget_s;     ///< no new work is started after this; by default what the effort says
+  std::string search = "neighbours";  ///< a name of search::search_names()
+  /// Ranks points; without one the closed-form model does. Of the problem's op.
+  std::shared_ptr<const Learned> learned;
   std::vector<schedule::SuperSchedule> points;  ///< measured instead of searching, when not empty
 };
 
 /// Finds the best plan for `tensor`. Candidates that fail are part of the result; when a stop is requested,
 /// or the budget is spent, the result holds what was found until then and says that it is not complete.
 ///
-/// Throws UsageError when op and order or a given point do not fit the tensor, and EnvironmentError when
+/// Throws UsageError when op and order, a given point or the model do not fit the tensor, or the search lacks
+/// its index, and EnvironmentError when
 /// nothing can be measured at all (see measure::Session).
 TuneResult tune(const matrix::SparseTensor& tensor, const TuneOptions& options, const StopToken& stop);
 

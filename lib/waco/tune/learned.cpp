@@ -1,0 +1,32 @@
+// Opening a model with its index.
+#include "waco/tune/learned.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+
+namespace waco::tune {
+namespace {
+
+/// The cache is a convenience: without it the index is made in every run.
+std::filesystem::path cache_or_nothing() {
+  try {
+    return cache_folder();
+  } catch (const EnvironmentError& error) {
+    spdlog::warn("{}; the index is made in every run", error.what());
+    return {};
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const Learned> Learned::open(const std::filesystem::path& model,
+                                             const std::filesystem::path& index, int threads) {
+  auto learned = std::make_shared<Learned>(Learned{model::LearnedModel::load(model), std::nullopt});
+  if (!index.empty())
+    learned->index.emplace(index::Index::open(index, {learned->model, model}, threads, cache_or_nothing()));
+  return learned;
+}
+
+}  // namespace waco::tune

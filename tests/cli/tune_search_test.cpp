@@ -1,0 +1,71 @@
+// waco-tune with each search, with a learned model and with its index.
+#include "../model/learned/random_model.hpp"
+#include "program.hpp"
+
+using namespace waco;
+using namespace waco::cli;
+using nlohmann::json;
+
+namespace {
+
+Program rank(const std::string& matrix) {
+  return tune().with(matrix, "--op", "spmv", "--effort", "none", "--json");
+}
+
+/// A model and its index in a workspace.
+struct Trained {
+  explicit Trained(const Workspace& work, schedule::Op op = schedule::Op::kSpmv) {
+    model = work.path("model-" + std::string(schedule::name(op)));
+    index = model + "-index";
+    test::write_random_model(model, op);
+    const RunResult made =
+        Program("waco-index").with(model, "--threads", "2", "--vertices", "400", "-o", index).run();
+    INFO(made.err);
+    REQUIRE(made.end.code == 0);
+  }
+  std::string model, index;
+};
+
+json plan_of(const Program& program) {
+  const RunResult result = program.run();
+  INFO(fmt::format("{}", fmt::join(program.arguments(), " ")) << "\n" << result.err);
+  REQUIRE(result.end.code == 0);
+  return json::parse(result.out);
+}
+
+}  // namespace
+
+TEST_CASE("cli: every search finds candidates, the same ones each time", "[cli]") {
+  const Workspace work;
+  const std::string matrix = work.matrix();
+  const Trained trained(work);
+  for (const std::string name : {"exact", "anns", "neighbours", "tpe", "bandit", "random"}) {
+    const auto program =
+        rank(matrix).with("--model", trained.model, "--index", trained.index, "--search", name);
+    const json first = plan_of(program), second = plan_of(program);
+    INFO(name);
+    CHECK(first["candidates"].size() == 10);
+    CHECK(first["num_ranked"].get<int>() > 1000);
+    REQUIRE(first["candidates"].size() == second["candidates"].size());
+    for (size_t n = 0; n < first["candidates"].size(); n++)
+      CHECK(first["candidates"][n]["plan"] == second["candidates"][n]["plan"]);
+  }
+  for (const std::string name : {"neighbours", "tpe", "bandit", "random"})
+    CHECK(plan_of(rank(matrix).with("--search", name))["candidates"].size() == 10);
+}
+
+TEST_CASE("cli: a model without its index, or with a wrong one, is refused", "[cli]") {
+  const Workspace work;
+  const std::string matrix = work.matrix();
+  const Trained spmv(work), spmm(work, schedule::Op::kSpmm);
+  check_refused(rank(matrix).with("--search", "exact"), 2, "needs a learned model and its index");
+  check_refused(rank(matrix).with("--model", spmv.model, "--search", "anns"), 2, "index");
+  check_refused(rank(matrix).with("--index", spmv.index), 2, "--model");
+  check_refused(rank(matrix).with("--search", "gradient"), 2, "gradient");
+  check_refused(rank(matrix).with("--model", spmm.model), 2, "spmm");
+  check_refused(rank(matrix).with("--model", spmv.model, "--index", spmm.index), 3, "spmm");
+  test::write_random_model(work.path("newer"), schedule::Op::kSpmv, 2);
+  check_refused(rank(matrix).with("--model", work.path("newer"), "--index", spmv.index), 3,
+                "waco-index " + work.path("newer") + " --from " + spmv.index + " -o " + spmv.index);
+  check_refused(rank(matrix).with("--model", work.path("absent")), 3, "absent");
+}
