@@ -13,8 +13,9 @@ using index::Visit;
 
 namespace {
 
-/// Of the budget, what re-ranks retrieved vertices; the rest follows neighbours.
-constexpr double kRankedShare = 0.5;
+/// Retrieved vertices that the whole model ranks: half of the budget, and the best hundred before any
+/// neighbour. On four real matrices a hundred held the best point that thousands of evaluations found.
+constexpr int64_t kRankedFirst = 100;
 
 bool is_cheaper(const Visit& a, const Visit& b) {
   return a.cost != b.cost ? a.cost < b.cost : a.vertex < b.vertex;
@@ -67,8 +68,7 @@ std::vector<Scored> IndexSearch::run(const schedule::ScheduleSpace& space, model
                                      const Feasible& feasible, int64_t budget, Random& /*random*/,
                                      int num_results) {
   WACO_ASSERT(query_.index.op() == space.problem().op);
-  const auto wanted =
-      std::max<int64_t>(num_results, static_cast<int64_t>(kRankedShare * static_cast<double>(budget)));
+  const int64_t wanted = std::max({int64_t{num_results}, std::min(budget, kRankedFirst), budget / 2});
   num_evaluations_ = query_.index.size();
   const std::vector<Visit> found =
       retrieval_ == Retrieval::kExact

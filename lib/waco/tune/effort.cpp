@@ -22,15 +22,18 @@ std::optional<Effort> parse_effort(std::string_view text) {
 EffortPlan plan_of(Effort effort) {
   EffortPlan plan;
   if (effort == Effort::kNone) {
+    plan.index_evaluations = 100;
     plan.sample_s = plan.final_s = 0;
   } else if (effort == Effort::kQuick) {
     plan.evaluations = 2000;
+    plan.index_evaluations = 300;
     plan.top = 4;
     plan.finalists = 2;
     plan.sample_s = 0.08;
     plan.final_s = 0.2;
   } else if (effort == Effort::kFull) {
     plan.evaluations = 20000;
+    plan.index_evaluations = 6000;
     plan.top = 24;
     plan.finalists = 4;
     plan.sample_s = 0.25;

@@ -16,13 +16,14 @@ std::optional<Effort> parse_effort(std::string_view text);
 
 /// The numbers behind an effort.
 struct EffortPlan {
-  int64_t evaluations = 4000;      ///< points whose cost a search predicts
-  int top = 10;                    ///< candidates measured
-  size_t finalists = 3;            ///< of the last round
-  double sample_s = 0.15;          ///< timing of one candidate
-  double final_s = 0.6;            ///< timing of one finalist
-  int refinements = 0;             ///< rounds over the neighbours of the best, at most
-  std::optional<double> budget_s;  ///< seconds after which no new work starts
+  int64_t evaluations = 4000;        ///< points whose cost a search predicts
+  int64_t index_evaluations = 1000;  ///< the same when an index names the first of them
+  int top = 10;                      ///< candidates measured
+  size_t finalists = 3;              ///< of the last round
+  double sample_s = 0.15;            ///< timing of one candidate
+  double final_s = 0.6;              ///< timing of one finalist
+  int refinements = 0;               ///< rounds over the neighbours of the best, at most
+  std::optional<double> budget_s;    ///< seconds after which no new work starts
 };
 
 EffortPlan plan_of(Effort effort);

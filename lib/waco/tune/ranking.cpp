@@ -42,7 +42,8 @@ Ranking::Ranking(const matrix::SparseTensor& tensor, const TuneOptions& options,
       closed_form_(tensor, std::move(ceilings)),
       counting_(closed_form_),
       random_(options.seed),
-      evaluations_(plan_of(options.effort).evaluations) {
+      evaluations_(search::needs_index(options.search) ? plan_of(options.effort).index_evaluations
+                                                       : plan_of(options.effort).evaluations) {
   if (!options.learned) return;
   counting_ =
       CountingModel(lookup_.emplace(*options.learned, tensor, options.problem, closed_form_, threads).costs);
