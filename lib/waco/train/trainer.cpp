@@ -70,7 +70,10 @@ class Training {
 
   void resume() {
     const std::optional<Checkpoint> found = checkpoint_.read();
-    if (!found) return;
+    if (!found) {
+      spdlog::info("no checkpoint to continue from; training starts anew");
+      return;
+    }
     if (found->state.value("options", "") != fingerprint())
       throw UsageError("the checkpoint was written with other options or other data; train without --resume");
     network_.load(sub_file(found->tensors, "weights."));
