@@ -19,6 +19,7 @@
 #include "waco/matrix/read.hpp"
 #include "waco/search/named.hpp"
 #include "waco/tune/emit.hpp"
+#include "waco/tune/model_places.hpp"
 #include "waco/tune/plan_file.hpp"
 #include "waco/tune/problem_options.hpp"
 #include "waco/tune/result_file.hpp"
@@ -46,7 +47,8 @@ struct Options {
   tune::ProblemOptions problem;
   matrix::InputOptions inputs;
   std::string shard;
-  std::string effort = "normal";
+  std::string effort;
+  std::optional<int64_t> calls;
   std::optional<int> top;
   std::optional<double> budget_s;
   double max_fill = 20;
@@ -79,15 +81,19 @@ bool parse(int argc, char** argv, Options& options) {
   tune::add_problem_options(app, options.problem);
   app.add_option("--top", options.top, "Candidates to measure (default: 10; quick 4, full 24)")
       ->check(CLI::Range(1, 1000));
-  app.add_option("--effort", options.effort, "none (rank and check, no timing), quick, normal, full")
-      ->check(CLI::IsMember({"none", "quick", "normal", "full"}))
-      ->capture_default_str();
+  app.add_option("--effort", options.effort,
+                 "none (rank and check, no timing), quick, normal, full (default: normal, or by --calls)")
+      ->check(CLI::IsMember({"none", "quick", "normal", "full"}));
+  app.add_option("--calls", options.calls,
+                 "How often the kernel will run: chooses the effort, and CSR unless a plan pays")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 60));
   app.add_option("--budget", options.budget_s, "Seconds after which no new work starts")
       ->check(CLI::PositiveNumber);
   app.add_option("--max-fill", options.max_fill, "Values a format may store per nonzero")
       ->check(CLI::Range(1.0, 1e6))
       ->capture_default_str();
-  app.add_option("--model", options.model, "Rank by this learned model, a folder (default: closed-form)");
+  app.add_option("--model", options.model,
+                 "Rank by this learned model, a folder; none: closed-form (default: the built-in one)");
   app.add_option("--index", options.index, "The model's index, a folder made by waco-index")
       ->needs("--model");
   app.add_option("--search", options.search,
@@ -110,6 +116,13 @@ bool parse(int argc, char** argv, Options& options) {
   return true;
 }
 
+/// The model that is asked for, or the one there is; empty for the closed-form one.
+tune::ModelPlace model_place(const Options& options, schedule::Op op) {
+  if (options.model == "none") return {};
+  if (!options.model.empty()) return {options.model, options.index};
+  return tune::find_model(op).value_or(tune::ModelPlace{});
+}
+
 tune::TuneOptions tune_options(const Options& options, const tune::ChosenProblem& chosen) {
   tune::TuneOptions result;
   result.problem = chosen.problem;
@@ -117,14 +130,18 @@ tune::TuneOptions tune_options(const Options& options, const tune::ChosenProblem
   result.threads = options.common.threads;
   result.compiler = options.common.compiler;
   result.seed = options.common.seed;
-  result.effort = *tune::parse_effort(options.effort);
+  result.effort = options.effort.empty() ? tune::Effort::kNormal : *tune::parse_effort(options.effort);
+  result.calls = options.calls;
+  result.effort_by_calls = options.calls && options.effort.empty() && chosen.points.empty();
   result.top = options.top;
   result.max_fill = options.max_fill;
   result.budget_s = options.budget_s;
-  result.search = !options.search.empty() ? options.search : options.index.empty() ? "neighbours" : "exact";
-  if (!options.model.empty())
-    result.learned = tune::Learned::open(options.model, options.index,
-                                         result.threads > 0 ? result.threads : usable_threads());
+  const tune::ModelPlace place = model_place(options, result.problem.op);
+  if (!place.model.empty()) {
+    const int threads = result.threads > 0 ? result.threads : usable_threads();
+    result.learned = tune::Learned::open(place.model, place.index, threads);
+  }
+  result.search = !options.search.empty() ? options.search : place.index.empty() ? "neighbours" : "exact";
   return result;
 }
 
@@ -149,6 +166,7 @@ void write(const Options& options, const matrix::SparseTensor& tensor, const tun
 
 /// A given point that is wrong is the answer to the question asked; a searched one is merely not the winner.
 ExitCode exit_code(const tune::TuneResult& result, bool points_given) {
+  if (result.verdict && !result.verdict->chosen) return ExitCode::kDone;
   bool any_ok = !points_given;
   for (const tune::Candidate& candidate : result.candidates) {
     const measure::Status status = candidate.measurement.status;

@@ -51,14 +51,15 @@ TEST_CASE("cli: every search finds candidates, the same ones each time", "[cli]"
       CHECK(first["candidates"][n]["plan"] == second["candidates"][n]["plan"]);
   }
   for (const std::string name : {"neighbours", "tpe", "bandit", "random"})
-    CHECK(plan_of(rank(matrix).with("--search", name))["candidates"].size() == 10);
+    CHECK(plan_of(rank(matrix).with("--model", "none", "--search", name))["candidates"].size() == 10);
 }
 
 TEST_CASE("cli: a model without its index, or with a wrong one, is refused", "[cli]") {
   const Workspace work;
   const std::string matrix = work.matrix();
   const Trained spmv(work), spmm(work, schedule::Op::kSpmm);
-  check_refused(rank(matrix).with("--search", "exact"), 2, "needs a learned model and its index");
+  check_refused(rank(matrix).with("--model", "none", "--search", "exact"), 2,
+                "needs a learned model and its index");
   check_refused(rank(matrix).with("--model", spmv.model, "--search", "anns"), 2, "index");
   check_refused(rank(matrix).with("--index", spmv.index), 2, "--model");
   check_refused(rank(matrix).with("--search", "gradient"), 2, "gradient");

@@ -205,3 +205,31 @@ TEST_CASE("cli: a list is continued, faults are told item by item", "[cli]") {
   check_refused(tune().with(matrix, "--op", "spmv", "--shard", "0/2"), 2, "--shard");
   check_refused(batch().with("-o", list), 3, "is not a result of waco-tune");
 }
+
+TEST_CASE("cli: told how often the kernel runs, tuning says what pays", "[cli]") {
+  Workspace work;
+  const std::string matrix = work.matrix();
+  const auto verdict = [&](const char* calls, const RunResult& result) {
+    INFO(calls << "\n" << result.err);
+    REQUIRE(result.ok());
+    const json document = json::parse(result.out);
+    CHECK(document.at("verdict").at("calls") == std::stoll(calls));
+    CHECK(document.at("verdict").at("forecasts").size() == 5);
+    return document;
+  };
+  const auto run = [&](const char* calls) {
+    return tune().with(matrix, "--op", "spmv", "--calls", calls, "--json").run();
+  };
+  const json once = verdict("1", run("1"));
+  CHECK(once.at("verdict").at("chosen").is_null());
+  CHECK(once.at("verdict").at("pays") == false);
+  CHECK(once.at("best").at("is_baseline") == true);
+  const json often = verdict("1000000000000", run("1000000000000"));
+  CHECK(!often.at("verdict").at("chosen").is_null());
+  CHECK(often.at("verdict").at("happened").at("kernel_ns").get<double>() > 0);
+  // Told an effort, it is taken; CSR still wins when packing is not repaid.
+  const json quick =
+      verdict("1", tune().with(matrix, "--op", "spmv", "--calls", "1", "--effort", "quick", "--json").run());
+  CHECK(quick.at("verdict").at("chosen") == "quick");
+  CHECK(quick.at("best").at("is_baseline") == true);
+}

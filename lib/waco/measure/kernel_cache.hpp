@@ -49,6 +49,8 @@ class KernelCache {
   void require_openmp() const;
 
   std::string key(const CompileRequest& request) const;
+  /// Whether get() would find it.
+  bool has(const CompileRequest& request) const { return is_valid(key(request)); }
 
  private:
   bool is_valid(const std::string& key) const;

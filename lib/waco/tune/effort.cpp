@@ -24,6 +24,7 @@ EffortPlan plan_of(Effort effort) {
   if (effort == Effort::kNone) {
     plan.index_evaluations = 100;
     plan.sample_s = plan.final_s = 0;
+    plan.expected_regret = 1.12;
   } else if (effort == Effort::kQuick) {
     plan.evaluations = 2000;
     plan.index_evaluations = 300;
@@ -31,6 +32,7 @@ EffortPlan plan_of(Effort effort) {
     plan.finalists = 2;
     plan.sample_s = 0.08;
     plan.final_s = 0.2;
+    plan.expected_regret = 1.05;
   } else if (effort == Effort::kFull) {
     plan.evaluations = 20000;
     plan.index_evaluations = 6000;
@@ -40,6 +42,7 @@ EffortPlan plan_of(Effort effort) {
     plan.final_s = 1.0;
     plan.refinements = 4;
     plan.budget_s = 120;
+    plan.expected_regret = 1;
   }
   return plan;
 }

@@ -41,14 +41,13 @@ Ranking::Ranking(const matrix::SparseTensor& tensor, const TuneOptions& options,
       space_(options.problem, tensor.dims, limits(options, threads)),
       closed_form_(tensor, std::move(ceilings)),
       counting_(closed_form_),
-      random_(options.seed),
-      evaluations_(search::needs_index(options.search) ? plan_of(options.effort).index_evaluations
-                                                       : plan_of(options.effort).evaluations) {
+      random_(options.seed) {
+  csr_ns_ = closed_form_.terms(schedule::csr_point(options.problem, threads)).total_ns;
   if (!options.learned) return;
   counting_ =
       CountingModel(lookup_.emplace(*options.learned, tensor, options.problem, closed_form_, threads).costs);
   // A learned model predicts shares of fixed_csr's time, which the closed-form model knows in nanoseconds.
-  cost_unit_ns_ = closed_form_.terms(schedule::csr_point(options.problem, threads)).total_ns;
+  cost_unit_ns_ = csr_ns_;
 }
 
 bool Ranking::feasible(const SuperSchedule& point) const {
@@ -63,13 +62,13 @@ Candidate Ranking::candidate(const SuperSchedule& point, double cost) {
   return candidate;
 }
 
-std::vector<Candidate> Ranking::search(int num_results) {
+std::vector<Candidate> Ranking::search(int num_results, int64_t evaluations) {
   const search::Query* query = lookup_ && lookup_->query ? &*lookup_->query : nullptr;
   const auto search = search::make_search(options_.search, query);
   const auto allowed = [this](const SuperSchedule& point) { return feasible(point); };
   std::vector<Candidate> candidates;
   for (const search::Scored& found :
-       search->run(space_, counting_, allowed, evaluations_, random_, num_results))
+       search->run(space_, counting_, allowed, evaluations, random_, num_results))
     candidates.push_back(candidate(found.point, found.cost));
   return candidates;
 }

@@ -21,7 +21,7 @@ class Ranking {
           model::Ceilings ceilings);
 
   /// The best points of a search over the whole space, cheapest first.
-  std::vector<Candidate> search(int num_results);
+  std::vector<Candidate> search(int num_results, int64_t evaluations);
 
   /// Neighbours of `points` that neither this nor an earlier call has returned, cheapest first.
   std::vector<Candidate> neighbours(const std::vector<schedule::SuperSchedule>& points, size_t num_results);
@@ -29,6 +29,9 @@ class Ranking {
   /// Costs and limits for points given by hand: excluded ones become failed candidates that are not to be
   /// measured.
   std::vector<Candidate> judge(const std::vector<schedule::SuperSchedule>& points);
+
+  /// Predicted nanoseconds of fixed_csr.
+  double csr_ns() const { return csr_ns_; }
 
   /// Points whose cost was predicted.
   int64_t num_ranked() const { return counting_.num_points; }
@@ -66,7 +69,7 @@ class Ranking {
   CountingModel counting_;
   double cost_unit_ns_ = 1;  ///< of the model's costs
   Random random_;
-  int64_t evaluations_;
+  double csr_ns_ = 0;
   std::set<std::string> returned_;  ///< text forms
 };
 

@@ -11,6 +11,7 @@
 #include "waco/measure/measurement.hpp"
 #include "waco/schedule/super_schedule.hpp"
 #include "waco/tune/effort.hpp"
+#include "waco/tune/verdict.hpp"
 
 namespace waco::tune {
 
@@ -63,6 +64,7 @@ struct TuneResult {
   std::optional<Best> best;  ///< none when not one point could be verified
   int64_t num_ranked = 0;
   StageSeconds seconds;
+  std::optional<Verdict> verdict;  ///< when the number of calls was told
   std::vector<std::string> warnings;
   bool complete = true;
   std::string stopped_by;  ///< "SIGTERM", "the time budget is spent"; empty when complete

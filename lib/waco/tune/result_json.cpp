@@ -66,6 +66,7 @@ json to_json(const TuneResult& result) {
           {"best", result.best ? best_json(*result.best) : json(nullptr)},
           {"break_even_calls", or_null(result.break_even_calls())},
           {"break_even_calls_with_tuning", or_null(result.break_even_calls(seconds.total * 1e9))},
+          {"verdict", result.verdict ? to_json(*result.verdict) : json(nullptr)},
           {"num_ranked", result.num_ranked},
           {"stages_s",
            {{"read", seconds.read},

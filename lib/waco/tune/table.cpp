@@ -4,25 +4,10 @@
 #include <algorithm>
 
 #include "waco/tune/result.hpp"
+#include "waco/tune/text.hpp"
 
 namespace waco::tune {
 namespace {
-
-/// A time with three significant digits: "12.3 us".
-std::string time_text(double ns) {
-  constexpr const char* kUnits[] = {"ns", "us", "ms", "s"};
-  int unit = 0;
-  for (; ns >= 999.5 && unit < 3; ++unit) ns /= 1000;
-  return fmt::format("{:.{}f} {}", ns, ns >= 99.95 ? 0 : ns >= 9.995 ? 1 : 2, kUnits[unit]);
-}
-
-std::string bytes_text(int64_t bytes) {
-  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};
-  double amount = static_cast<double>(bytes);
-  int unit = 0;
-  for (; amount >= 999.5 && unit < 4; ++unit) amount /= 1000;
-  return fmt::format("{:.{}f} {}", amount, unit == 0 || amount >= 99.95 ? 0 : 1, kUnits[unit]);
-}
 
 std::string interval_text(const measure::Estimate& estimate) {
   return fmt::format("{:.2f}-{:.2f}", estimate.low, estimate.high);
@@ -55,9 +40,10 @@ std::string candidate_row(const Candidate& candidate) {
              time_text(static_cast<double>(m.pack_ns)), bytes_text(m.stored_bytes), plan);
 }
 
-std::string verdict(const TuneResult& result) {
+std::string winner(const TuneResult& result) {
   if (!result.best) return "no point could be verified\n";
   const Best& best = *result.best;
+  if (result.verdict && !result.verdict->chosen) return {};
   if (best.time_ns.median <= 0)
     return fmt::format("best by prediction{}: {}\n", best.verified ? ", verified" : "",
                        schedule::to_text(best.point));
@@ -83,7 +69,8 @@ std::string to_table(const TuneResult& result) {
   }
   for (const Candidate& candidate : result.candidates) text += candidate_row(candidate);
   for (const std::string& warning : result.warnings) text += fmt::format("note: {}\n", warning);
-  return text + verdict(result);
+  text += winner(result);
+  return result.verdict ? text + account_text(*result.verdict) : text;
 }
 
 }  // namespace waco::tune

@@ -43,11 +43,8 @@ class Stopwatch {
 class Run {
  public:
   Run(const matrix::SparseTensor& tensor, const TuneOptions& options, const StopToken& stop)
-      : tensor_(tensor), options_(options), plan_(plan_of(options.effort)), signals_(stop) {
-    if (options.top) plan_.top = *options.top;
-    if (options.budget_s) plan_.budget_s = options.budget_s;
-    whole_budget_ = plan_.budget_s ? stop.with_budget(*plan_.budget_s) : stop;
-    first_budget_ = plan_.budget_s ? stop.with_budget(*plan_.budget_s * (1 - kFinalShare)) : stop;
+      : tensor_(tensor), options_(options), signals_(stop) {
+    set_effort(options.effort);
   }
 
   TuneResult take();
@@ -56,6 +53,11 @@ class Run {
   void describe();
   model::Ceilings ceilings();
   void rank();
+  void choose_effort();
+  void set_effort(Effort effort);
+  void search(Effort effort);
+  void stay_on_csr();
+  void settle();
   void measure_all();
   void refine();
   void hold_final();
@@ -79,12 +81,20 @@ class Run {
   int num_reported_ = 0;
 };
 
+void Run::set_effort(Effort effort) {
+  result_.effort = effort;
+  plan_ = plan_of(effort);
+  if (options_.top) plan_.top = *options_.top;
+  if (options_.budget_s) plan_.budget_s = options_.budget_s;
+  whole_budget_ = plan_.budget_s ? signals_.with_budget(*plan_.budget_s) : signals_;
+  first_budget_ = plan_.budget_s ? signals_.with_budget(*plan_.budget_s * (1 - kFinalShare)) : signals_;
+}
+
 void Run::describe() {
   const Stopwatch watch(result_.seconds.machine);
   result_.matrix = {tensor_.name, tensor_.dims, tensor_.num_nonzeros(), matrix::pattern_hash(tensor_)};
   result_.problem = options_.problem;
   result_.threads = options_.threads > 0 ? options_.threads : usable_threads();
-  result_.effort = options_.effort;
   result_.seed = options_.seed;
 }
 
@@ -102,15 +112,65 @@ model::Ceilings Run::ceilings() {
 
 void Run::rank() {
   model::Ceilings machine = ceilings().with_vectors_of(session_->target().vector_bytes);
-  {
-    const Stopwatch watch(result_.seconds.rank);
-    ranking_.emplace(tensor_, options_, result_.threads, std::move(machine));
-    result_.candidates =
-        options_.points.empty() ? ranking_->search(plan_.top) : ranking_->judge(options_.points);
+  const Stopwatch watch(result_.seconds.rank);
+  ranking_.emplace(tensor_, options_, result_.threads, std::move(machine));
+  if (options_.points.empty()) {
+    search(options_.effort_by_calls ? Effort::kNone : result_.effort);
+  } else {
+    result_.candidates = ranking_->judge(options_.points);
   }
+}
+
+void Run::search(Effort effort) {
+  set_effort(effort);
+  const bool indexed = search::needs_index(options_.search);
+  result_.candidates = ranking_->search(plan_.top, indexed ? plan_.index_evaluations : plan_.evaluations);
   result_.num_ranked = ranking_->num_ranked();
-  spdlog::info("ranked {} points in {:.2f} s, {} to measure", result_.num_ranked, result_.seconds.rank,
-               result_.candidates.size());
+  spdlog::info("ranked {} points, {} to measure", result_.num_ranked, result_.candidates.size());
+}
+
+/// What every effort would cost in all, and with effort_by_calls, which is taken.
+void Run::choose_effort() {
+  constexpr double kCompile_ns = 0.35e9;
+  if (!options_.calls || result_.candidates.empty()) return;
+  const Candidate& first = result_.candidates[0];
+  Outlook outlook;
+  outlook.csr_ns = ranking_->csr_ns();
+  outlook.best_ns = first.predicted_cost_ns.value_or(outlook.csr_ns);
+  outlook.pack_ns = packing_forecast_ns(first.measurement.point, tensor_.num_nonzeros(), result_.threads);
+  outlook.ranked_ns = result_.seconds.rank * 1e9;
+  outlook.compile_ns = session_->has_kernel(first.measurement.point) ? 0 : kCompile_ns;
+  outlook.threads = result_.threads;
+  Verdict& verdict = result_.verdict.emplace();
+  verdict.calls = *options_.calls;
+  verdict.forecasts = forecast(outlook);
+  verdict.chosen = options_.effort_by_calls ? cheapest(verdict.forecasts, verdict.calls).effort
+                                            : std::optional(options_.effort);
+  spdlog::info("forecasts:\n{}", forecast_text(verdict));
+  if (options_.effort_by_calls && verdict.chosen && *verdict.chosen != result_.effort) {
+    const Stopwatch watch(result_.seconds.rank);
+    search(*verdict.chosen);
+    open_session();
+  }
+}
+
+/// fixed_csr without a measurement.
+void Run::stay_on_csr() {
+  Best& best = result_.best.emplace();
+  best.point = schedule::csr_point(options_.problem, result_.threads);
+  best.is_baseline = true;
+}
+
+/// With the number of calls known, the plan has to pay.
+void Run::settle() {
+  if (!result_.verdict || !result_.baseline || !result_.best) return;
+  Verdict& verdict = *result_.verdict;
+  verdict.csr_ns = result_.baseline->median_ns();
+  const double tuned_s = result_.seconds.machine + result_.seconds.rank + result_.seconds.measure;
+  const double convert_ns = result_.best->is_baseline ? 0 : static_cast<double>(result_.best->pack_ns);
+  verdict.happened = Way{result_.effort, tuned_s * 1e9, convert_ns, result_.best->time_ns.median};
+  verdict.break_even_calls = result_.break_even_calls();
+  if (!verdict.pays()) result_.best = decide(*result_.baseline, {}, result_.threads);
 }
 
 void Run::open_session() {
@@ -120,7 +180,7 @@ void Run::open_session() {
   options.seed = options_.seed;
   options.quick.budget_s = plan_.sample_s;
   options.final.budget_s = plan_.final_s;
-  if (options_.effort == Effort::kNone) options.quick.min_rounds = options.final.min_rounds = 3;
+  if (result_.effort == Effort::kNone) options.quick.min_rounds = options.final.min_rounds = 3;
   options.stop = signals_;  // work that has begun may outlast the budget
   options.on_result = [this](const Measurement& m) {
     const std::string speed =
@@ -214,8 +274,8 @@ void Run::verify_first() {
 void Run::note_stop() {
   const bool all_measured = std::all_of(result_.candidates.begin(), result_.candidates.end(),
                                         [](const Candidate& candidate) { return candidate.measured; });
-  const bool done =
-      options_.effort == Effort::kNone ? result_.best.has_value() : all_measured && !final_skipped_;
+  const bool none = result_.effort == Effort::kNone || (result_.verdict && !result_.verdict->chosen);
+  const bool done = none ? result_.best.has_value() : all_measured && !final_skipped_;
   if (done && !signals_.stop_requested()) return;
   const std::string_view reason =
       whole_budget_.stop_requested() ? whole_budget_.reason() : first_budget_.reason();
@@ -244,9 +304,12 @@ TuneResult Run::take() {
     describe();
     open_session();
     rank();
+    choose_effort();
     try {
       const Stopwatch measuring(result_.seconds.measure);
-      if (options_.effort == Effort::kNone) {
+      if (result_.verdict && !result_.verdict->chosen) {
+        stay_on_csr();
+      } else if (result_.effort == Effort::kNone) {
         verify_first();
       } else {
         result_.baseline = session_->baseline();
@@ -266,6 +329,7 @@ TuneResult Run::take() {
       for (const Candidate& candidate : result_.candidates)
         if (candidate.measured) contestants.push_back(candidate.measurement);
     result_.best = decide(*result_.baseline, contestants, result_.threads);
+    settle();
   }
   note_stop();
   add_warnings();

@@ -21,6 +21,9 @@ struct TuneOptions {
   std::string compiler;  ///< empty: $CXX or the system's
   uint64_t seed = 1;
   Effort effort = Effort::kNormal;
+  /// How often the kernel will run: adds a verdict to the result, and fixed_csr wins unless the plan pays.
+  std::optional<int64_t> calls;
+  bool effort_by_calls = false;       ///< the verdict chooses the effort, or to stay on CSR
   std::optional<int> top;             ///< candidates to measure; by default what the effort says
   double max_fill = 20;               ///< values stored per nonzero
   std::optional<double> budget_s;     ///< no new work is started after this; by default what the effort says

@@ -1,0 +1,37 @@
+// Looking for models.
+#include "waco/tune/model_places.hpp"
+
+#include <cstdlib>
+
+namespace waco::tune {
+namespace fs = std::filesystem;
+
+fs::path user_data_folder() {
+  const char* data = std::getenv("XDG_DATA_HOME");
+  if (data != nullptr && *data != '\0') return fs::path(data) / "waco";
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && *home != '\0') return fs::path(home) / ".local/share/waco";
+  return {};
+}
+
+std::vector<fs::path> model_folders() {
+  std::vector<fs::path> folders;
+  if (const fs::path user = user_data_folder(); !user.empty()) folders.push_back(user / "models");
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error) folders.push_back(program.parent_path().parent_path() / "share/waco/models");
+  return folders;
+}
+
+std::optional<ModelPlace> find_model(schedule::Op op) {
+  for (const fs::path& folder : model_folders()) {
+    const fs::path model = folder / schedule::name(op);
+    std::error_code error;
+    if (!fs::exists(model / "model.json", error)) continue;
+    const fs::path index = model / "index";
+    return ModelPlace{model, fs::exists(index / "index.json", error) ? index : fs::path()};
+  }
+  return std::nullopt;
+}
+
+}  // namespace waco::tune

@@ -1,0 +1,28 @@
+// Where the models that ship with the project, or that the user calibrated, are found.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "waco/schedule/op.hpp"
+
+namespace waco::tune {
+
+/// A model folder and its index inside it.
+struct ModelPlace {
+  std::filesystem::path model;
+  std::filesystem::path index;  ///< empty when there is none
+};
+
+/// The user's data folder, $XDG_DATA_HOME/waco or ~/.local/share/waco; empty without a home.
+std::filesystem::path user_data_folder();
+
+/// Folders that hold a folder for each op, in the order they are asked: the user's, then what was installed
+/// with the running program.
+std::vector<std::filesystem::path> model_folders();
+
+/// The first folder with a model of the op; nullopt when there is none.
+std::optional<ModelPlace> find_model(schedule::Op op);
+
+}  // namespace waco::tune

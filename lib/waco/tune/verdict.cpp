@@ -1,0 +1,126 @@
+// Forecasts from what each effort does, and the account of what came of it.
+#include "waco/tune/verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "waco/tune/text.hpp"
+
+namespace waco::tune {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<Effort, 4> kEfforts = {Effort::kNone, Effort::kQuick, Effort::kNormal, Effort::kFull};
+
+// Calls of fixed_csr that starting a session takes: reference results, random operands, warm-up.
+constexpr double kCallsToStart = 60;
+constexpr double kStart_ns = 60e6;
+// Calls that a candidate takes to be verified and warmed up, of about fixed_csr's time.
+constexpr double kCallsToVerify = 8;
+
+double tune_ns(Effort effort, const Outlook& outlook) {
+  if (effort == Effort::kNone) return outlook.ranked_ns;
+  const EffortPlan plan = plan_of(effort);
+  const double candidates = plan.top * (1 + 0.5 * plan.refinements);
+  const double calls_ns = outlook.csr_ns * (kCallsToStart + kCallsToVerify * candidates);
+  const double samples_ns =
+      1e9 * (plan.sample_s * candidates + plan.final_s * static_cast<double>(1 + plan.finalists));
+  const double compile_ns = outlook.compile_ns * candidates / std::max(1, outlook.threads);
+  return outlook.ranked_ns + kStart_ns + calls_ns + samples_ns + compile_ns + outlook.pack_ns * candidates;
+}
+
+std::string_view way_name(const std::optional<Effort>& effort) {
+  return effort ? name(*effort) : "stay on CSR";
+}
+
+json way_json(const Way& way, int64_t calls) {
+  return {{"effort", way.effort ? json(name(*way.effort)) : json(nullptr)},
+          {"tune_ns", way.tune_ns},
+          {"convert_ns", way.convert_ns},
+          {"kernel_ns", way.kernel_ns},
+          {"total_ns", way.total_ns(calls)}};
+}
+
+std::string way_row(const Way& way, int64_t calls, const std::optional<Effort>& chosen) {
+  return fmt::format("{:>12}  {:>9}  {:>9}  {:>9}  {:>9}{}\n", way_name(way.effort), time_text(way.tune_ns),
+                     time_text(way.convert_ns), time_text(way.kernel_ns), time_text(way.total_ns(calls)),
+                     way.effort == chosen ? "  <- chosen" : "");
+}
+
+}  // namespace
+
+double packing_forecast_ns(const schedule::SuperSchedule& point, int64_t num_nonzeros, int threads) {
+  // Medians over the records of data/datasets, in nanoseconds of one core.
+  constexpr double kRows = 6, kSlices = 14, kBlocks = 20, kTuples = 34;
+  bool tuples = false, slices = false;
+  for (const schedule::Level& level : point.format.levels) {
+    tuples = tuples || level.kind == schedule::LevelKind::kSingleton;
+    slices = slices || level.kind == schedule::LevelKind::kEll || level.kind == schedule::LevelKind::kSliced;
+  }
+  const auto& split = point.format.split;
+  const bool whole = std::all_of(split.begin(), split.end(), [](int32_t s) { return s == 1; });
+  const double per_nonzero = tuples ? kTuples : slices ? kSlices : whole ? kRows : kBlocks;
+  return per_nonzero * static_cast<double>(num_nonzeros) / std::max(1, threads);
+}
+
+std::vector<Way> forecast(const Outlook& outlook) {
+  std::vector<Way> ways = {{std::nullopt, 0, 0, outlook.csr_ns}};
+  for (const Effort effort : kEfforts)
+    ways.push_back({effort, tune_ns(effort, outlook), outlook.pack_ns,
+                    std::min(outlook.csr_ns, outlook.best_ns * plan_of(effort).expected_regret)});
+  return ways;
+}
+
+const Way& cheapest(const std::vector<Way>& ways, int64_t calls) {
+  return *std::min_element(ways.begin(), ways.end(), [calls](const Way& a, const Way& b) {
+    return a.total_ns(calls) < b.total_ns(calls);
+  });
+}
+
+bool Verdict::pays() const {
+  if (!happened) return chosen.has_value();
+  const double plan_ns = happened->convert_ns + happened->kernel_ns * static_cast<double>(calls);
+  return plan_ns < csr_ns * static_cast<double>(calls);
+}
+
+json to_json(const Verdict& verdict) {
+  json forecasts = json::array();
+  for (const Way& way : verdict.forecasts) forecasts.push_back(way_json(way, verdict.calls));
+  return {{"calls", verdict.calls},
+          {"forecasts", forecasts},
+          {"chosen", verdict.chosen ? json(name(*verdict.chosen)) : json(nullptr)},
+          {"happened", verdict.happened ? way_json(*verdict.happened, verdict.calls) : json(nullptr)},
+          {"break_even_calls", verdict.break_even_calls ? json(*verdict.break_even_calls) : json(nullptr)},
+          {"pays", verdict.pays()}};
+}
+
+std::string forecast_text(const Verdict& verdict) {
+  std::string text = fmt::format("{:>12}  {:>9}  {:>9}  {:>9}  {:>9}  predicted for {} calls\n", "effort",
+                                 "tune", "convert", "call", "total", verdict.calls);
+  for (const Way& way : verdict.forecasts) text += way_row(way, verdict.calls, verdict.chosen);
+  return text;
+}
+
+std::string account_text(const Verdict& verdict) {
+  if (!verdict.happened) {
+    return verdict.chosen
+               ? ""
+               : fmt::format("verdict: stay on CSR: tuning is not repaid by {} calls\n", verdict.calls);
+  }
+  const double calls = static_cast<double>(verdict.calls);
+  const double csr_ns = verdict.csr_ns * calls, all_ns = verdict.happened->total_ns(verdict.calls);
+  const std::string spent = fmt::format("tuning, packing and {} calls take {}, CSR alone {}", verdict.calls,
+                                        time_text(all_ns), time_text(csr_ns));
+  if (!verdict.pays()) return fmt::format("verdict: stay on CSR ({})\n", spent);
+  const std::string repaid =
+      verdict.break_even_calls ? fmt::format("; packing is repaid after {} calls", *verdict.break_even_calls)
+                               : "";
+  return all_ns < csr_ns ? fmt::format("verdict: use the plan: {}{}\n", spent, repaid)
+                         : fmt::format("verdict: use the plan, now that it is found ({}){}\n", spent, repaid);
+}
+
+}  // namespace waco::tune

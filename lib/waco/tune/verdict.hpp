@@ -1,0 +1,63 @@
+// Whether tuning pays when a kernel runs a given number of times: forecasts before, the account after.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "waco/schedule/super_schedule.hpp"
+#include "waco/tune/effort.hpp"
+
+namespace waco::tune {
+
+/// One way to run an operation many times. Times are in nanoseconds, from the moment the matrix is in memory
+/// as CSR.
+struct Way {
+  std::optional<Effort> effort;  ///< none: stay on CSR
+  double tune_ns = 0;            ///< until a plan is there
+  double convert_ns = 0;         ///< packing
+  double kernel_ns = 0;          ///< one call
+  double total_ns(int64_t calls) const {
+    return tune_ns + convert_ns + kernel_ns * static_cast<double>(calls);
+  }
+};
+
+/// What a forecast goes by; times in nanoseconds.
+struct Outlook {
+  double csr_ns = 0;      ///< a call of fixed_csr, predicted
+  double best_ns = 0;     ///< a call of the point ranked first, predicted
+  double pack_ns = 0;     ///< packing it, predicted
+  double ranked_ns = 0;   ///< spent on ranking, which all efforts need
+  double compile_ns = 0;  ///< wall time of one kernel that is not in the cache; 0 when all are
+  int threads = 1;
+};
+
+/// Nanoseconds that packing `num_nonzeros` as `point` says takes on so many threads: by the kind of format,
+/// as measured on the matrices of docs/performance.md.
+double packing_forecast_ns(const schedule::SuperSchedule& point, int64_t num_nonzeros, int threads);
+
+/// CSR as it is, then every effort. Measuring more candidates finds faster plans and takes longer.
+std::vector<Way> forecast(const Outlook& outlook);
+
+/// The way with the least total for so many calls; the earlier of equals.
+const Way& cheapest(const std::vector<Way>& ways, int64_t calls);
+
+/// What was predicted for a number of calls, what was chosen, and what came of it.
+struct Verdict {
+  int64_t calls = 0;
+  std::vector<Way> forecasts;
+  std::optional<Effort> chosen;             ///< none: stay on CSR
+  std::optional<Way> happened;              ///< once tuned and timed; its kernel is the best plan's
+  double csr_ns = 0;                        ///< then: a call of fixed_csr, measured
+  std::optional<int64_t> break_even_calls;  ///< from now on: the calls that repay packing
+  bool pays() const;                        ///< packing and running the plan costs less than staying on CSR
+};
+
+nlohmann::json to_json(const Verdict& verdict);
+/// Lines for people: the forecast of each way and the choice; then what happened.
+std::string forecast_text(const Verdict& verdict);
+std::string account_text(const Verdict& verdict);
+
+}  // namespace waco::tune
