@@ -116,11 +116,24 @@ bool parse(int argc, char** argv, Options& options) {
   return true;
 }
 
-/// The model that is asked for, or the one there is; empty for the closed-form one.
-tune::ModelPlace model_place(const Options& options, schedule::Op op) {
-  if (options.model == "none") return {};
-  if (!options.model.empty()) return {options.model, options.index};
-  return tune::find_model(op).value_or(tune::ModelPlace{});
+/// Opens the model that is asked for, or else the one there is for the op, unless it has never seen dense
+/// operands of about this size. None: the closed-form model ranks.
+void choose_model(const Options& options, tune::TuneOptions& tuning) {
+  tuning.search = options.search.empty() ? "neighbours" : options.search;
+  if (options.model == "none") return;
+  const bool given = !options.model.empty();
+  const auto place =
+      given ? tune::ModelPlace{options.model, options.index} : tune::find_model(tuning.problem.op);
+  if (!place) return;
+  const int threads = tuning.threads > 0 ? tuning.threads : usable_threads();
+  auto learned = tune::Learned::open(place->model, place->index, threads);
+  if (!given && !learned->has_seen(tuning.problem.rhs)) {
+    spdlog::info("{}: was not trained on a dense size like {}; the closed-form model ranks",
+                 place->model.string(), tuning.problem.rhs);
+    return;
+  }
+  tuning.learned = std::move(learned);
+  if (options.search.empty() && !place->index.empty()) tuning.search = "exact";
 }
 
 tune::TuneOptions tune_options(const Options& options, const tune::ChosenProblem& chosen) {
@@ -136,12 +149,7 @@ tune::TuneOptions tune_options(const Options& options, const tune::ChosenProblem
   result.top = options.top;
   result.max_fill = options.max_fill;
   result.budget_s = options.budget_s;
-  const tune::ModelPlace place = model_place(options, result.problem.op);
-  if (!place.model.empty()) {
-    const int threads = result.threads > 0 ? result.threads : usable_threads();
-    result.learned = tune::Learned::open(place.model, place.index, threads);
-  }
-  result.search = !options.search.empty() ? options.search : place.index.empty() ? "neighbours" : "exact";
+  choose_model(options, result);
   return result;
 }
 

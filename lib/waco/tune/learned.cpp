@@ -21,6 +21,13 @@ std::filesystem::path cache_or_nothing() {
 
 }  // namespace
 
+bool Learned::has_seen(int64_t rhs) const {
+  for (const nlohmann::json& seen : model.manifest().value("rhs", nlohmann::json::array()))
+    if (seen.is_number_integer() && 2 * rhs >= seen.get<int64_t>() && rhs <= 2 * seen.get<int64_t>())
+      return true;
+  return false;
+}
+
 std::shared_ptr<const Learned> Learned::open(const std::filesystem::path& model,
                                              const std::filesystem::path& index, int threads) {
   auto learned = std::make_shared<Learned>(Learned{model::LearnedModel::load(model), std::nullopt});

@@ -15,6 +15,9 @@ struct Learned {
   model::LearnedModel model;
   std::optional<index::Index> index;  ///< of the model, for this machine's threads
 
+  /// Whether the model was trained on a dense index of about this size: within a factor of two.
+  bool has_seen(int64_t rhs) const;
+
   /// Reads the model, and the index unless that path is empty; what the index lacks is made and cached.
   /// Throws InputError when one of them can't be used, or they do not belong together.
   static std::shared_ptr<const Learned> open(const std::filesystem::path& model,
