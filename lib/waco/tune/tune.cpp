@@ -5,81 +5,22 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <chrono>
-#include <optional>
 
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
-#include "waco/measure/session.hpp"
 #include "waco/tune/decision.hpp"
-#include "waco/tune/ranking.hpp"
+#include "waco/tune/run.hpp"
 
 namespace waco::tune {
-namespace {
 
 using measure::Measurement;
 using schedule::SuperSchedule;
 
-constexpr size_t kRefinedPoints = 3;      ///< whose neighbours a refinement round looks at
-constexpr size_t kRefinementSize = 10;    ///< neighbours measured in a round
-constexpr double kRefinementGain = 1.01;  ///< a round that gains less is the last
-constexpr double kFinalShare = 0.25;      ///< of the budget, kept for the final round
+namespace {
 
-/// Adds the time until its destruction to `seconds`.
-class Stopwatch {
- public:
-  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
-  ~Stopwatch() {
-    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
+constexpr double kFinalShare = 0.25;  ///< of the budget, kept for the final round
 
- private:
-  double& seconds_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-class Run {
- public:
-  Run(const matrix::SparseTensor& tensor, const TuneOptions& options, const StopToken& stop)
-      : tensor_(tensor), options_(options), signals_(stop) {
-    set_effort(options.effort);
-  }
-
-  TuneResult take();
-
- private:
-  void describe();
-  model::Ceilings ceilings();
-  void rank();
-  void choose_effort();
-  void set_effort(Effort effort);
-  void search(Effort effort);
-  void stay_on_csr();
-  void settle();
-  void measure_all();
-  void refine();
-  void hold_final();
-  void verify_first();
-  void measure(std::vector<Candidate*> batch);
-  void open_session();
-  void add_warnings();
-  void note_stop();
-
-  const matrix::SparseTensor& tensor_;
-  const TuneOptions& options_;
-  EffortPlan plan_;
-  StopToken signals_;       ///< ends everything
-  StopToken whole_budget_;  ///< no final round after this
-  StopToken first_budget_;  ///< no more candidates after this
-  TuneResult result_;
-  std::optional<Ranking> ranking_;
-  std::optional<measure::Session> session_;
-  std::vector<Measurement> finals_;
-  bool final_skipped_ = false;
-  int num_reported_ = 0;
-};
+}  // namespace
 
 void Run::set_effort(Effort effort) {
   result_.effort = effort;
@@ -173,104 +114,6 @@ void Run::settle() {
   if (!verdict.pays()) result_.best = decide(*result_.baseline, {}, result_.threads);
 }
 
-void Run::open_session() {
-  measure::MeasureOptions options;
-  options.threads = result_.threads;
-  options.compiler = options_.compiler;
-  options.seed = options_.seed;
-  options.quick.budget_s = plan_.sample_s;
-  options.final.budget_s = plan_.final_s;
-  if (result_.effort == Effort::kNone) options.quick.min_rounds = options.final.min_rounds = 3;
-  options.stop = signals_;  // work that has begun may outlast the budget
-  options.on_result = [this](const Measurement& m) {
-    const std::string speed =
-        m.ok() ? fmt::format("{:.2f}x", m.speedup.median) : std::string(measure::name(m.status));
-    spdlog::debug("measured {}: {} {}", ++num_reported_, speed, schedule::to_text(m.point));
-  };
-  session_.emplace(tensor_, options_.problem, std::move(options));
-  result_.machine = describe_machine(session_->target().command);
-}
-
-/// Measures a batch; those that a stop request leaves out stay unmeasured.
-void Run::measure(std::vector<Candidate*> batch) {
-  std::vector<SuperSchedule> points;
-  for (const Candidate* candidate : batch) points.push_back(candidate->measurement.point);
-  for (Measurement& measurement : session_->measure(points)) {
-    const auto same = [&](const Candidate* c) {
-      return !c->measured && c->measurement.point == measurement.point;
-    };
-    const auto at = std::find_if(batch.begin(), batch.end(), same);
-    WACO_ASSERT(at != batch.end());
-    (*at)->measurement = std::move(measurement);
-    (*at)->measured = true;
-  }
-}
-
-void Run::measure_all() {
-  std::vector<Candidate*> waiting;
-  for (Candidate& candidate : result_.candidates)
-    if (!candidate.measured) waiting.push_back(&candidate);
-  // One batch compiles best; with a budget smaller ones, so that it can end between them.
-  const size_t size =
-      first_budget_.seconds_left() ? static_cast<size_t>(std::max(2, result_.threads)) : waiting.size();
-  for (size_t begin = 0; begin < waiting.size() && !first_budget_.stop_requested(); begin += size)
-    measure({waiting.begin() + static_cast<ptrdiff_t>(begin),
-             waiting.begin() + static_cast<ptrdiff_t>(std::min(begin + size, waiting.size()))});
-}
-
-/// Full effort: neighbours of the best, as long as they gain and time is left.
-void Run::refine() {
-  const auto best_speedup = [this] {
-    sort_candidates(result_.candidates);
-    return result_.candidates.empty() ? 0.0 : result_.candidates[0].measurement.speedup.median;
-  };
-  double speedup = best_speedup();
-  for (int round = 0; round < plan_.refinements && !first_budget_.stop_requested(); ++round) {
-    const std::vector<SuperSchedule> best = pick_finalists(result_.candidates, kRefinedPoints);
-    std::vector<Candidate> next = ranking_->neighbours(best, kRefinementSize);
-    if (next.empty()) return;
-    std::vector<Candidate*> batch;
-    for (Candidate& candidate : next) batch.push_back(&candidate);
-    measure(batch);
-    std::erase_if(next, [](const Candidate& candidate) { return !candidate.measured; });
-    result_.candidates.insert(result_.candidates.end(), next.begin(), next.end());
-    result_.num_ranked = ranking_->num_ranked();
-    const double gained = best_speedup();
-    spdlog::info("refinement {}: {:.2f}x", round + 1, gained);
-    if (gained < speedup * kRefinementGain) return;
-    speedup = gained;
-  }
-}
-
-void Run::hold_final() {
-  const std::vector<SuperSchedule> finalists = pick_finalists(result_.candidates, plan_.finalists);
-  if (finalists.empty()) return;
-  final_skipped_ = whole_budget_.stop_requested();
-  if (final_skipped_) return;
-  finals_ = session_->compete(finalists);
-  // The final's times are the better ones: longer, and all in common rounds.
-  for (const Measurement& final : finals_)
-    for (Candidate& candidate : result_.candidates)
-      if (final.ok() && candidate.measurement.point == final.point) candidate.measurement = final;
-}
-
-/// Without timing: the cheapest point whose result is right.
-void Run::verify_first() {
-  for (Candidate& candidate : result_.candidates) {
-    if (candidate.measured || signals_.stop_requested()) continue;
-    measure({&candidate});
-    Measurement& m = candidate.measurement;
-    if (!candidate.measured || !m.ok()) continue;
-    Best& best = result_.best.emplace();
-    best.point = m.point;
-    best.verified = true;
-    best.pack_ns = m.pack_ns;
-    best.stored_bytes = m.stored_bytes;
-    candidate.measured = false;
-    return;
-  }
-}
-
 void Run::note_stop() {
   const bool all_measured = std::all_of(result_.candidates.begin(), result_.candidates.end(),
                                         [](const Candidate& candidate) { return candidate.measured; });
@@ -335,6 +178,8 @@ TuneResult Run::take() {
   add_warnings();
   return std::move(result_);
 }
+
+namespace {
 
 void check_points(const matrix::SparseTensor& tensor, const TuneOptions& options) {
   const schedule::Problem& problem = options.problem;

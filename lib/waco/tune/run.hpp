@@ -1,0 +1,71 @@
+// One run of tuning, whose stages tune.cpp and run_measure.cpp hold.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include "waco/measure/session.hpp"
+#include "waco/tune/ranking.hpp"
+#include "waco/tune/tune.hpp"
+
+namespace waco::tune {
+
+/// Adds the time until its destruction to `seconds`.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
+  ~Stopwatch() {
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// One tuning; see tune().
+class Run {
+ public:
+  Run(const matrix::SparseTensor& tensor, const TuneOptions& options, const StopToken& stop)
+      : tensor_(tensor), options_(options), signals_(stop) {
+    set_effort(options.effort);
+  }
+
+  TuneResult take();
+
+ private:
+  void describe();
+  model::Ceilings ceilings();
+  void rank();
+  void choose_effort();
+  void set_effort(Effort effort);
+  void search(Effort effort);
+  void stay_on_csr();
+  void settle();
+  void measure_all();
+  void refine();
+  void hold_final();
+  void verify_first();
+  void measure(std::vector<Candidate*> batch);
+  void open_session();
+  void add_warnings();
+  void note_stop();
+
+  const matrix::SparseTensor& tensor_;
+  const TuneOptions& options_;
+  EffortPlan plan_;
+  StopToken signals_;       ///< ends everything
+  StopToken whole_budget_;  ///< no final round after this
+  StopToken first_budget_;  ///< no more candidates after this
+  TuneResult result_;
+  std::optional<Ranking> ranking_;
+  std::optional<measure::Session> session_;
+  std::vector<measure::Measurement> finals_;
+  bool final_skipped_ = false;
+  int num_reported_ = 0;
+};
+
+}  // namespace waco::tune
