@@ -70,3 +70,13 @@ TEST_CASE("cli: a model without its index, or with a wrong one, is refused", "[c
                 "waco-index " + work.path("newer") + " --from " + spmv.index + " -o " + spmv.index);
   check_refused(rank(matrix).with("--model", work.path("absent")), 3, "absent");
 }
+
+TEST_CASE("cli: a model of another machine is used, with a note", "[cli]") {
+  const Workspace work;
+  const Trained trained(work);
+  json manifest = parse_file(trained.model + "/model.json");
+  manifest["machine"]["cpu"] = "Abacus 9000";
+  write_file_atomically(trained.model + "/model.json", manifest.dump());
+  const json plan = plan_of(rank(work.matrix()).with("--model", trained.model));
+  CHECK(plan.at("warnings").dump().find("Abacus 9000") != std::string::npos);
+}

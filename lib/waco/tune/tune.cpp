@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
@@ -128,6 +129,14 @@ void Run::note_stop() {
 }
 
 void Run::add_warnings() {
+  if (options_.learned && options_.points.empty()) {
+    const nlohmann::json trained_on =
+        options_.learned->model.manifest().value("machine", nlohmann::json::object());
+    const std::string cpu = trained_on.value("cpu", "");
+    if (!cpu.empty() && cpu != result_.machine.cpu_model)
+      result_.warnings.push_back(fmt::format(
+          "the cost model was trained on another machine ({}); it ranks, and measuring here decides", cpu));
+  }
   double rejected = result_.baseline ? result_.baseline->rejected_share : 0;
   for (const Candidate& candidate : result_.candidates)
     rejected = std::max(rejected, candidate.measurement.rejected_share);
