@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -49,7 +50,8 @@ bool parse(int argc, char** argv, Options& options) {
   app.add_option("--dataset", options.datasets, "Take the points of a dataset; repeatable");
   app.add_option("--from", options.from, "Take the points of an index, of this or another model");
   app.add_option("--vertices", options.num_samples,
-                 "Sample so many more points from the space (default: 20000; 0 with --from)")
+                 "Add so many more points: neighbours of the datasets' best, and samples of the space "
+                 "(default: 20000; 0 with --from)")
       ->check(CLI::Range(0, 10000000));
   app.add_option("--links", options.graph.links, "Links of a vertex; twice as many on the lowest layer")
       ->check(CLI::Range(2, 256))
@@ -83,7 +85,14 @@ index::VertexList gather(const Options& options, schedule::Op op, nlohmann::orde
     spdlog::info("{}: {} new vertices", dataset, added);
     sources.push_back({{"dataset", fs::path(dataset).filename().string()}, {"count", added}});
   }
-  const int64_t wanted = options.num_samples.value_or(options.from.empty() ? 20000 : 0);
+  int64_t wanted = options.num_samples.value_or(options.from.empty() ? 20000 : 0);
+  // Half of them near the best measured points, an equal part for each dataset.
+  const int64_t near = options.datasets.empty() ? 0 : wanted / 2 / std::ssize(options.datasets);
+  for (const std::string& dataset : options.datasets) {
+    const int64_t added = index::add_neighbours(vertices, dataset, near);
+    sources.push_back({{"neighbours_in", fs::path(dataset).filename().string()}, {"count", added}});
+    wanted -= added;
+  }
   if (wanted > 0) {
     const int64_t added = index::add_samples(vertices, wanted, options.common.seed);
     if (added < wanted) spdlog::warn("the space gave only {} of {} new points", added, wanted);

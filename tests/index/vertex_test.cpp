@@ -111,6 +111,27 @@ TEST_CASE("vertex: a dataset gives its points that ran, each once", "[index]") {
   CHECK_THROWS_AS(index::add_dataset(wrong_op, file), InputError);
 }
 
+TEST_CASE("vertex: neighbours are those of the fastest points of each matrix", "[index]") {
+  const TemporaryFolder folder;
+  using dataset::testing::sample_record;
+  std::vector<dataset::Record> records;
+  for (const int chunk : {1, 2, 4, 8, 16}) records.push_back(sample_record("mesh", chunk, 0.1 * chunk));
+  const auto file =
+      dataset::testing::write_dataset(folder.path() / "d.jsonl", dataset::testing::sample_header(), records);
+  VertexList vertices(Op::kSpmv);
+  const int64_t added = index::add_neighbours(vertices, file, 1000);
+  CHECK(added > 20);
+  CHECK(added == vertices.size());
+  std::set<std::string> texts;
+  for (int64_t v = 0; v < vertices.size(); v++) texts.insert(vertices.text(v));
+  const std::string csr = "spmv f32 | A: i:U k:C | loop: i k | par: i dynamic,";
+  CHECK(texts.count(csr + "32 x4") == 1);  // beside the fastest
+  CHECK(texts.count(csr + "2 x4") == 1);   // beside the third
+  CHECK(texts.count(csr + "1 x4") == 0);   // beside the fourth only
+  VertexList few(Op::kSpmv);
+  CHECK(index::add_neighbours(few, file, 5) == 5);
+}
+
 TEST_CASE("vertex: a list comes back from its file, and damage is refused", "[index]") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "v.txt.gz";

@@ -1,6 +1,9 @@
 // Vertices of datasets and of the space itself.
 #include "waco/index/vertex_sources.hpp"
 
+#include <algorithm>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "waco/base/error.hpp"
@@ -34,17 +37,57 @@ std::vector<schedule::ScheduleSpace> typical_spaces(Op op) {
   return spaces;
 }
 
+/// Throws InputError when the record is of another op.
+void check_op(const dataset::Record& record, Op op, const std::filesystem::path& dataset) {
+  if (record.problem.op == op) return;
+  throw InputError(dataset.string(), 0,
+                   fmt::format("holds records of {}, and the model is for {}",
+                               schedule::name(record.problem.op), schedule::name(op)));
+}
+
+constexpr size_t kFastest = 3;
+
+/// The fastest records of a matrix and problem, fastest first.
+using Fastest = std::vector<dataset::Record>;
+
+void keep_fastest(Fastest& fastest, dataset::Record&& record) {
+  record.samples_ns.clear();
+  const auto at = std::find_if(fastest.begin(), fastest.end(),
+                               [&](const dataset::Record& other) { return record.speedup > other.speedup; });
+  fastest.insert(at, std::move(record));
+  if (fastest.size() > kFastest) fastest.pop_back();
+}
+
 }  // namespace
 
 int64_t add_dataset(VertexList& vertices, const std::filesystem::path& dataset) {
   const int64_t before = vertices.size();
   dataset::read_dataset(dataset, [&](dataset::Record&& record) {
-    if (record.problem.op != vertices.op())
-      throw InputError(dataset.string(), 0,
-                       fmt::format("holds records of {}, and the model is for {}",
-                                   schedule::name(record.problem.op), schedule::name(vertices.op())));
+    check_op(record, vertices.op(), dataset);
     if (record.ok()) vertices.add(schedule::parse(record.plan), record.threads);
   });
+  return vertices.size() - before;
+}
+
+int64_t add_neighbours(VertexList& vertices, const std::filesystem::path& dataset, int64_t count) {
+  std::map<std::string, Fastest> fastest;
+  dataset::read_dataset(dataset, [&](dataset::Record&& record) {
+    check_op(record, vertices.op(), dataset);
+    if (!record.timed()) return;
+    const auto& [op, type, rhs] = record.problem;
+    const std::string where = fmt::format("{} {} {}", record.matrix_hash, schedule::name(type), rhs);
+    keep_fastest(fastest[where], std::move(record));
+  });
+  const int64_t before = vertices.size();
+  // The fastest of every matrix first, so that a small count is spread over all of them.
+  for (size_t rank = 0; rank < kFastest; ++rank)
+    for (const auto& [where, records] : fastest) {
+      if (rank >= records.size()) continue;
+      const dataset::Record& record = records[rank];
+      const schedule::ScheduleSpace space(record.problem, record.dims, {.max_threads = record.threads});
+      for (const SuperSchedule& point : space.neighbours(schedule::parse(record.plan)))
+        if (vertices.size() - before < count) vertices.add(point, record.threads);
+    }
   return vertices.size() - before;
 }
 

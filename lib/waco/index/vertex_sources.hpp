@@ -12,6 +12,10 @@ namespace waco::index {
 /// Returns how many vertices are new. Throws InputError when the file is no dataset of the op.
 int64_t add_dataset(VertexList& vertices, const std::filesystem::path& dataset);
 
+/// Adds at most `count` new vertices one change away from the three fastest points of each matrix and problem
+/// of a dataset: where good points are, others are near. Returns how many were added.
+int64_t add_neighbours(VertexList& vertices, const std::filesystem::path& dataset, int64_t count);
+
 /// Adds `count` new vertices: the structured points of typical shapes and sizes first, then stratified
 /// samples of their spaces. Returns how many were added, less than `count` where the spaces hold no more.
 int64_t add_samples(VertexList& vertices, int64_t count, uint64_t seed);
