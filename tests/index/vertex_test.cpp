@@ -95,6 +95,13 @@ TEST_CASE("vertex: samples are distinct, as many as asked for, and the same for 
   }
 }
 
+TEST_CASE("vertex: a list that was sampled already gets new points", "[index]") {
+  VertexList list(Op::kSpmm);
+  CHECK(index::add_samples(list, 9000, 1) == 9000);
+  CHECK(index::add_samples(list, 1000, 1) == 1000);
+  CHECK(list.size() == 10000);
+}
+
 TEST_CASE("vertex: a dataset gives its points that ran, each once", "[index]") {
   const TemporaryFolder folder;
   using dataset::testing::sample_record;

@@ -97,7 +97,8 @@ int64_t add_samples(VertexList& vertices, int64_t count, uint64_t seed) {
   for (const auto& space : spaces)
     for (const SuperSchedule& point : space.enumerate_structured())
       if (added < count && vertices.add(point, kAllThreads)) ++added;
-  Random random(seed);
+  // A list that was sampled before goes on with other draws, not with the same.
+  Random random(seed, static_cast<uint64_t>(vertices.size()));
   constexpr int64_t kMostRepeats = 2000;  // in a row: the spaces are exhausted
   int64_t repeats = 0;
   for (size_t n = 0; added < count && repeats < kMostRepeats; ++n) {
