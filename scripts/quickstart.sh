@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 scripts/install-dependencies.sh
 scripts/build.sh release waco-tune waco-codegen waco-worker
 if [ $# -eq 0 ]; then
-  set -- data/samples/mesh_3dof.mtx.gz --op spmm --rhs 32
+  set -- data/samples/mesh_3dof.mtx.gz --op spmm
 fi
 echo "quickstart: build-release/bin/waco-tune $*" >&2
 exec build-release/bin/waco-tune "$@"

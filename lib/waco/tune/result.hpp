@@ -56,6 +56,8 @@ struct TuneResult {
   int threads = 1;
   Effort effort = Effort::kNormal;
   uint64_t seed = 1;
+  std::string cost_model;  ///< "closed-form", or the hash of a learned model
+  std::string search;      ///< a name of search::search_names()
   Machine machine;
 
   std::optional<measure::Measurement> baseline;

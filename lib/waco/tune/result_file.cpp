@@ -14,10 +14,23 @@ namespace {
 
 using nlohmann::json;
 
-/// What makes two runs on one input the same.
-std::string key(const std::string& input, std::string_view op, std::string_view type, int64_t rhs,
-                int64_t threads, std::string_view effort) {
-  return fmt::format("{} {} {} {} {} {}", op, type, rhs, threads, effort, input);
+constexpr auto kReplace = json::error_handler_t::replace;  // file names need not be UTF-8
+
+/// What was asked for: two runs on one input that were asked the same are the same.
+nlohmann::ordered_json asked_json(const TuneOptions& options) {
+  const bool by_calls = options.effort_by_calls;
+  return {{"op", schedule::name(options.problem.op)},
+          {"type", schedule::name(options.problem.type)},
+          {"rhs", options.problem.rhs},
+          {"threads", options.threads > 0 ? options.threads : usable_threads()},
+          {"effort", by_calls ? json(nullptr) : json(name(options.effort))},
+          {"calls", options.calls ? json(*options.calls) : json(nullptr)},
+          {"cost_model", options.cost_model()},
+          {"search", options.search}};
+}
+
+std::string key(const json& input, const json& asked) {
+  return asked.dump(-1, ' ', false, kReplace) + " " + input.dump(-1, ' ', false, kReplace);
 }
 
 bool same_machine(const json& a, const json& b) {
@@ -33,10 +46,8 @@ nlohmann::ordered_json listed_document(const ListedResult& result, const TuneOpt
   nlohmann::ordered_json line = result.document;
   if (line.is_null()) {
     line = artifact_header(kPlanFormat, kPlanVersion, program, command, describe_machine(options.compiler));
-    line["op"] = schedule::name(options.problem.op);
-    line["type"] = schedule::name(options.problem.type);
-    line["rhs"] = options.problem.rhs;
   }
+  line["asked"] = asked_json(options);
   line["input"] = result.input;
   line["status"] = result.outcome.code == ExitCode::kDone ? "done" : "failed";
   line["exit_code"] = static_cast<int>(result.outcome.code);
@@ -65,19 +76,15 @@ ResultFile::ResultFile(const std::filesystem::path& file, const json& machine) :
 
 void ResultFile::note(const json& line) {
   if (line.value("status", "") != "done" || !line.value("complete", false)) return;
-  done_.insert(key(line.value("input", ""), line.value("op", ""), line.value("type", ""),
-                   line.value("rhs", int64_t{0}), line.value("threads", int64_t{0}),
-                   line.value("effort", "")));
+  done_.insert(key(line.value("input", json()), line.value("asked", json())));
 }
 
 bool ResultFile::holds(const std::string& input, const TuneOptions& options) const {
-  const int threads = options.threads > 0 ? options.threads : usable_threads();
-  return done_.contains(key(input, schedule::name(options.problem.op), schedule::name(options.problem.type),
-                            options.problem.rhs, threads, name(options.effort)));
+  return done_.contains(key(input, json(asked_json(options))));
 }
 
 void ResultFile::append(const nlohmann::ordered_json& line) {
-  lines_.append(line.dump(-1, ' ', false, json::error_handler_t::replace));
+  lines_.append(line.dump(-1, ' ', false, kReplace));
   lines_.sync();
   note(line);
 }

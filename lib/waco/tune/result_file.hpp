@@ -19,8 +19,9 @@ struct ListedResult {
   nlohmann::ordered_json document;  ///< plan document; null when there is none
 };
 
-/// One line: the plan document, or without one an artifact header, op, type and rhs, behind `input`,
-/// `status` ("done" or "failed"), `exit_code` and `error`.
+/// One line: the plan document, or without one an artifact header, with `asked` (the options), `input`,
+/// `status`
+/// ("done" or "failed"), `exit_code` and `error`.
 nlohmann::ordered_json listed_document(const ListedResult& result, const TuneOptions& options,
                                        std::string_view program, const std::string& command);
 
@@ -31,7 +32,7 @@ class ResultFile {
   /// or results of another machine.
   ResultFile(const std::filesystem::path& file, const nlohmann::json& machine);
 
-  /// Whether the input was done with this problem, effort and number of threads.
+  /// Whether the input was done with the same options.
   bool holds(const std::string& input, const TuneOptions& options) const;
   /// Writes one line and brings it to the disk. Throws EnvironmentError.
   void append(const nlohmann::ordered_json& line);

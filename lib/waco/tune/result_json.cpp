@@ -60,6 +60,8 @@ json to_json(const TuneResult& result) {
           {"threads", result.threads},
           {"effort", name(result.effort)},
           {"seed", result.seed},
+          {"cost_model", result.cost_model},
+          {"search", result.search},
           {"parts", parts},
           {"baseline", result.baseline ? json(*result.baseline) : json(nullptr)},
           {"candidates", candidates},

@@ -38,6 +38,8 @@ void Run::describe() {
   result_.problem = options_.problem;
   result_.threads = options_.threads > 0 ? options_.threads : usable_threads();
   result_.seed = options_.seed;
+  result_.cost_model = options_.cost_model();
+  result_.search = options_.search;
 }
 
 model::Ceilings Run::ceilings() {

@@ -31,6 +31,9 @@ struct TuneOptions {
   /// Ranks points; without one the closed-form model does. Of the problem's op.
   std::shared_ptr<const Learned> learned;
   std::vector<schedule::SuperSchedule> points;  ///< measured instead of searching, when not empty
+
+  /// "closed-form", or the hash of the learned model.
+  std::string cost_model() const { return learned ? learned->model.hash() : "closed-form"; }
 };
 
 /// Finds the best plan for `tensor`. Candidates that fail are part of the result; when a stop is requested,

@@ -16,21 +16,29 @@ using nlohmann::json;
 
 constexpr std::array<Effort, 4> kEfforts = {Effort::kNone, Effort::kQuick, Effort::kNormal, Effort::kFull};
 
-// Calls of fixed_csr that starting a session takes: reference results, random operands, warm-up.
+// Starting the worker, and in calls of fixed_csr: reference results, random operands, the baseline's
+// verification.
+constexpr double kStart_ns = 40e6;
 constexpr double kCallsToStart = 60;
-constexpr double kStart_ns = 60e6;
 // Calls that a candidate takes to be verified and warmed up, of about fixed_csr's time.
 constexpr double kCallsToVerify = 8;
+// A sampling ends before its budget when so many rounds of the candidate and fixed_csr agree.
+constexpr double kRounds = 30;
+constexpr double kRoundsOverhead_ns = 10e6;
+
+double sampling_ns(double budget_s, double call_ns) {
+  return std::min(budget_s * 1e9, kRounds * call_ns + kRoundsOverhead_ns);
+}
 
 double tune_ns(Effort effort, const Outlook& outlook) {
-  if (effort == Effort::kNone) return outlook.ranked_ns;
+  const double start_ns = outlook.ranked_ns + kStart_ns + kCallsToStart * outlook.csr_ns;
+  if (effort == Effort::kNone) return start_ns + outlook.compile_ns;
   const EffortPlan plan = plan_of(effort);
   const double candidates = plan.top * (1 + 0.5 * plan.refinements);
-  const double calls_ns = outlook.csr_ns * (kCallsToStart + kCallsToVerify * candidates);
-  const double samples_ns =
-      1e9 * (plan.sample_s * candidates + plan.final_s * static_cast<double>(1 + plan.finalists));
-  const double compile_ns = outlook.compile_ns * candidates / std::max(1, outlook.threads);
-  return outlook.ranked_ns + kStart_ns + calls_ns + samples_ns + compile_ns + outlook.pack_ns * candidates;
+  const double finals = static_cast<double>(1 + plan.finalists);
+  return start_ns + finals * sampling_ns(plan.final_s, 2 * outlook.csr_ns) +
+         candidates * (kCallsToVerify * outlook.csr_ns + sampling_ns(plan.sample_s, 2 * outlook.csr_ns) +
+                       outlook.pack_ns + outlook.compile_ns / std::max(1, outlook.threads));
 }
 
 std::string_view way_name(const std::optional<Effort>& effort) {
