@@ -1,6 +1,8 @@
 // Compiles the inner loops for each instruction set and chooses at run time.
 #include "waco/model/conv/gemm.hpp"
 
+#include "waco/model/probe.hpp"
+
 namespace waco::model {
 
 namespace conv_baseline {
@@ -28,11 +30,10 @@ constexpr int kVectorBytes = 64, kTileRows = 8, kOuterRows = 8;
 std::vector<ConvKernels> all_conv_kernels() {
   std::vector<ConvKernels> all;
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq"))
+  if (usable_vector_bytes() >= 64)
     all.push_back({conv_avx512::kLanes, conv_avx512::multiply, conv_avx512::outer, conv_avx512::sum_rows,
                    conv_avx512::add_to_rows});
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+  if (usable_vector_bytes() >= 32)
     all.push_back({conv_avx2::kLanes, conv_avx2::multiply, conv_avx2::outer, conv_avx2::sum_rows,
                    conv_avx2::add_to_rows});
 #endif

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "waco/base/error.hpp"
+#include "waco/model/probe.hpp"
 
 namespace waco::model {
 
@@ -32,11 +33,10 @@ constexpr int kVectorBytes = 64, kTileRows = 6, kTileVectors = 4;
 std::vector<DenseKernels> all_dense_kernels() {
   std::vector<DenseKernels> all;
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq"))
+  if (usable_vector_bytes() >= 64)
     all.push_back({dense_avx512::kLanes, dense_avx512::multiply, dense_avx512::add, dense_avx512::relu,
                    dense_avx512::dot});
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+  if (usable_vector_bytes() >= 32)
     all.push_back(
         {dense_avx2::kLanes, dense_avx2::multiply, dense_avx2::add, dense_avx2::relu, dense_avx2::dot});
 #endif
