@@ -15,6 +15,7 @@
 #include "waco/base/progress.hpp"
 #include "waco/model/closed_form.hpp"
 #include "waco/model/learned/cost_features.hpp"
+#include "waco/model/learned/extractor.hpp"
 #include "waco/pattern/pattern_features.hpp"
 #include "waco/schedule/encoding.hpp"
 #include "waco/train/preparation_cache.hpp"
@@ -35,16 +36,6 @@ std::vector<float> compute_terms(const Group& group, const matrix::SparseTensor&
   for (const schedule::SuperSchedule& point : group.points)
     append(terms, model::cost_features(closed_form.terms(point), csr));
   return terms;
-}
-
-/// The input of the extractor `human`: [order + 1].
-std::vector<float> shape_features(const Group& group) {
-  const auto log = [](int64_t value) {
-    return static_cast<float>(std::log2(static_cast<double>(std::max<int64_t>(1, value))));
-  };
-  std::vector<float> features{log(group.dims[0]), log(group.dims[1]), log(group.num_nonzeros)};
-  if (group.dims.size() > 2) features.push_back(log(group.dims[2]));
-  return features;
 }
 
 void encode_points(Example& example) {
@@ -121,7 +112,7 @@ class Preparing {
       if (!have()) return;
       example.pattern = options_.make_pattern(*tensor);
     } else if (options_.extractor == "human") {
-      example.features = shape_features(group);
+      example.features = model::shape_features(group.dims, group.num_nonzeros);
     } else {
       std::optional<std::vector<float>> features = cache_.features(group);
       if (!features) {

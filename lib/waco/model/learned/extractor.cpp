@@ -34,16 +34,6 @@ class Pyramid : public Extractor {
   Standardisation input_;
 };
 
-/// log2 of rows, columns, nonzeros and the third dimension, in this order: [order + 1].
-std::vector<float> shape_features(const matrix::SparseTensor& tensor) {
-  std::vector<int64_t> sizes{tensor.dims[0], tensor.dims[1], tensor.num_nonzeros()};
-  if (tensor.order() == 3) sizes.push_back(tensor.dims[2]);
-  std::vector<float> features;
-  for (const int64_t size : sizes)
-    features.push_back(static_cast<float>(std::log2(static_cast<double>(std::max<int64_t>(1, size)))));
-  return features;
-}
-
 /// What a person would look at first.
 class Human : public Extractor {
  public:
@@ -51,7 +41,7 @@ class Human : public Extractor {
 
   std::vector<float> extract(const matrix::SparseTensor& tensor) const override {
     WACO_ASSERT(tensor.order() == order_);
-    std::vector<float> features = shape_features(tensor);
+    std::vector<float> features = shape_features(tensor.dims, tensor.num_nonzeros());
     input_.apply(features.data(), features.data());
     return features;
   }
@@ -63,6 +53,15 @@ class Human : public Extractor {
 };
 
 }  // namespace
+
+std::vector<float> shape_features(const std::vector<int64_t>& dims, int64_t num_nonzeros) {
+  std::vector<int64_t> sizes{dims[0], dims[1], num_nonzeros};
+  if (dims.size() == 3) sizes.push_back(dims[2]);
+  std::vector<float> features;
+  for (const int64_t size : sizes)
+    features.push_back(static_cast<float>(std::log2(static_cast<double>(std::max<int64_t>(1, size)))));
+  return features;
+}
 
 const std::vector<std::string>& extractor_names() {
   static const std::vector<std::string> kNames{"pyramid", "human", "dense_conv", "minkowski", "waconet"};

@@ -1,6 +1,7 @@
 // The part of a learned model that looks at a pattern: from a sparse tensor to a vector, without libtorch.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,6 +11,10 @@
 #include "waco/model/learned/tensor_file.hpp"
 
 namespace waco::model {
+
+/// What the extractor `human` looks at: log2 of rows, columns, nonzeros and the third dimension, in this
+/// order: [order + 1].
+std::vector<float> shape_features(const std::vector<int64_t>& dims, int64_t num_nonzeros);
 
 /// Names of all extractors: pyramid, human, dense_conv, minkowski, waconet.
 const std::vector<std::string>& extractor_names();
