@@ -10,6 +10,7 @@
 
 #include "waco/base/error.hpp"
 #include "waco/base/machine.hpp"
+#include "waco/base/program.hpp"
 #include "waco/measure/protocol.hpp"
 
 namespace waco::measure {
@@ -37,8 +38,7 @@ fs::path find_worker(const fs::path& given) {
     }
     return given;
   }
-  std::error_code error;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path folder = program_folder();
   const fs::path beside = folder / "waco-worker";
   const fs::path installed = folder.parent_path() / "libexec/waco/waco-worker";
   for (const fs::path& candidate : {beside, installed}) {

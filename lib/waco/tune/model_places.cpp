@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 
+#include "waco/base/program.hpp"
+
 namespace waco::tune {
 namespace fs = std::filesystem;
 
@@ -17,9 +19,8 @@ fs::path user_data_folder() {
 std::vector<fs::path> model_folders() {
   std::vector<fs::path> folders;
   if (const fs::path user = user_data_folder(); !user.empty()) folders.push_back(user / "models");
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (!error) folders.push_back(program.parent_path().parent_path() / "share/waco/models");
+  if (const fs::path program = program_folder(); !program.empty())
+    folders.push_back(program.parent_path() / "share/waco/models");
   return folders;
 }
 

@@ -1,0 +1,11 @@
+// The running program on disk.
+#pragma once
+
+#include <filesystem>
+
+namespace waco {
+
+/// The folder of the running program, symbolic links followed; empty where the system does not tell.
+std::filesystem::path program_folder();
+
+}  // namespace waco
