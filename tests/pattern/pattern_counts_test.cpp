@@ -5,23 +5,13 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "make_tensor.hpp"
 #include "waco/base/random.hpp"
 
 using namespace waco;
 using namespace waco::pattern;
 
 namespace {
-
-matrix::SparseTensor make_tensor(std::vector<int64_t> dims, const std::set<std::vector<int64_t>>& coords) {
-  matrix::SparseTensor tensor;
-  tensor.dims = std::move(dims);
-  tensor.coords.resize(tensor.dims.size());
-  for (const std::vector<int64_t>& coord : coords) {
-    for (size_t mode = 0; mode < coord.size(); ++mode) tensor.coords[mode].push_back(coord[mode]);
-    tensor.values.push_back(1);
-  }
-  return tensor;
-}
 
 matrix::SparseTensor random_tensor(std::vector<int64_t> dims, int draws, Random& random) {
   std::set<std::vector<int64_t>> coords;

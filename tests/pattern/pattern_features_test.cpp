@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "make_tensor.hpp"
 #include "waco/base/random.hpp"
 #include "waco/matrix/synthetic.hpp"
 #include "waco/pattern/pattern_counts.hpp"
@@ -18,17 +19,6 @@ using namespace waco;
 using namespace waco::pattern;
 
 namespace {
-
-matrix::SparseTensor make_tensor(std::vector<int64_t> dims, const std::set<std::vector<int64_t>>& coords) {
-  matrix::SparseTensor tensor;
-  tensor.dims = std::move(dims);
-  tensor.coords.resize(tensor.dims.size());
-  for (const std::vector<int64_t>& coord : coords) {
-    for (size_t mode = 0; mode < coord.size(); ++mode) tensor.coords[mode].push_back(coord[mode]);
-    tensor.values.push_back(1);
-  }
-  return tensor;
-}
 
 std::map<std::string, float> features_of(const matrix::SparseTensor& tensor, int threads = 2) {
   const std::vector<float> values = pattern_features(tensor, threads);
