@@ -21,8 +21,8 @@
 #include "waco/matrix/read.hpp"
 #include "waco/model/conv/conv_networks.hpp"
 #include "waco/model/conv/convolution.hpp"
-#include "waco/train/extractor.hpp"
 #include "waco/train/memory.hpp"
+#include "waco/train/network/extractor.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "../model/conv/conv_patterns.hpp"
 #include "waco/base/error.hpp"
-#include "waco/train/extractor.hpp"
+#include "waco/train/network/extractor.hpp"
 
 using namespace waco;
 using namespace waco::train;

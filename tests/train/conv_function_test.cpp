@@ -1,4 +1,4 @@
-#include "waco/train/conv_function.hpp"
+#include "waco/train/network/conv_function.hpp"
 
 #include <torch/torch.h>
 

@@ -1,4 +1,4 @@
-#include "waco/train/groups.hpp"
+#include "waco/train/data/groups.hpp"
 
 #include <fmt/format.h>
 

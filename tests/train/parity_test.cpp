@@ -10,8 +10,8 @@
 #include "waco/model/learned/extractor.hpp"
 #include "waco/model/learned/learned_model.hpp"
 #include "waco/pattern/pattern_features.hpp"
-#include "waco/train/extractor.hpp"
 #include "waco/train/model_folder.hpp"
+#include "waco/train/network/extractor.hpp"
 #include "waco/train/trainer.hpp"
 
 using namespace waco;

@@ -1,4 +1,4 @@
-#include "waco/train/preparation.hpp"
+#include "waco/train/data/preparation.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "waco/train/ranking_loss.hpp"
+#include "waco/train/network/ranking_loss.hpp"
 
 #include <torch/torch.h>
 

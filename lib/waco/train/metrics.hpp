@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "waco/train/groups.hpp"
+#include "waco/train/data/groups.hpp"
 
 namespace waco::train {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "waco/train/network.hpp"
-#include "waco/train/preparation.hpp"
+#include "waco/train/data/preparation.hpp"
+#include "waco/train/network/network.hpp"
 
 namespace waco::train {
 

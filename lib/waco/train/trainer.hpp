@@ -10,9 +10,9 @@
 
 #include "waco/base/signals.hpp"
 #include "waco/train/metrics.hpp"
-#include "waco/train/network.hpp"
-#include "waco/train/optimizer.hpp"
-#include "waco/train/ranking_loss.hpp"
+#include "waco/train/network/network.hpp"
+#include "waco/train/network/optimizer.hpp"
+#include "waco/train/network/ranking_loss.hpp"
 
 namespace waco::train {
 

@@ -10,9 +10,9 @@
 #include "waco/base/error.hpp"
 #include "waco/model/ceilings.hpp"
 #include "waco/model/learned/extractor.hpp"
-#include "waco/train/extractor.hpp"
+#include "waco/train/data/preparation.hpp"
 #include "waco/train/model_folder.hpp"
-#include "waco/train/preparation.hpp"
+#include "waco/train/network/extractor.hpp"
 #include "waco/train/trainer.hpp"
 
 namespace waco::train {

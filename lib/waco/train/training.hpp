@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "waco/base/signals.hpp"
-#include "waco/train/groups.hpp"
+#include "waco/train/data/groups.hpp"
 
 namespace waco::train {
 

@@ -1,5 +1,5 @@
 // Adam (Kingma, Ba 2015) with decoupled decay (Loshchilov, Hutter 2019).
-#include "waco/train/optimizer.hpp"
+#include "waco/train/network/optimizer.hpp"
 
 #include <torch/torch.h>
 

@@ -3,7 +3,7 @@
 
 #include <torch/types.h>
 
-#include "waco/train/batch.hpp"
+#include "waco/train/data/batch.hpp"
 
 namespace waco::train {
 

@@ -1,5 +1,5 @@
 // Layers, names and initial values.
-#include "waco/train/network.hpp"
+#include "waco/train/network/network.hpp"
 
 #include <torch/torch.h>
 
@@ -7,7 +7,7 @@
 
 #include "waco/base/error.hpp"
 #include "waco/model/learned/cost_features.hpp"
-#include "waco/train/extractor.hpp"
+#include "waco/train/network/extractor.hpp"
 
 namespace waco::train {
 namespace {

@@ -1,5 +1,5 @@
 // Inputs of all groups, several groups at a time.
-#include "waco/train/preparation.hpp"
+#include "waco/train/data/preparation.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -18,7 +18,7 @@
 #include "waco/model/learned/extractor.hpp"
 #include "waco/pattern/pattern_features.hpp"
 #include "waco/schedule/encoding.hpp"
-#include "waco/train/preparation_cache.hpp"
+#include "waco/train/data/preparation_cache.hpp"
 
 namespace waco::train {
 namespace {

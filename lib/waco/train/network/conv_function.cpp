@@ -1,6 +1,6 @@
 // Forward and backward of both convolutions. Values and their mean come from one function, so that the
 // gradients of both meet in one pass over the sites.
-#include "waco/train/conv_function.hpp"
+#include "waco/train/network/conv_function.hpp"
 
 #include <ATen/Parallel.h>
 #include <torch/autograd.h>

@@ -12,7 +12,7 @@
 
 #include "waco/model/learned/tensor_file.hpp"
 #include "waco/schedule/encoding.hpp"
-#include "waco/train/batch.hpp"
+#include "waco/train/data/batch.hpp"
 
 namespace waco::train {
 

@@ -1,5 +1,5 @@
 // Names and contents of the files.
-#include "waco/train/preparation_cache.hpp"
+#include "waco/train/data/preparation_cache.hpp"
 
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"

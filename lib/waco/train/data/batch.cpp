@@ -1,5 +1,5 @@
 // Gathering the rows of several examples.
-#include "waco/train/batch.hpp"
+#include "waco/train/data/batch.hpp"
 
 #include <algorithm>
 #include <cstring>

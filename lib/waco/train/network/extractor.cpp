@@ -1,5 +1,5 @@
 // What all trainable extractors share: the buffers that standardise their inputs.
-#include "waco/train/extractor.hpp"
+#include "waco/train/network/extractor.hpp"
 
 #include "waco/base/error.hpp"
 

@@ -1,5 +1,5 @@
 // Folders, lists and recipes.
-#include "waco/train/matrix_files.hpp"
+#include "waco/train/data/matrix_files.hpp"
 
 #include <filesystem>
 #include <sstream>

@@ -1,5 +1,5 @@
 // From records to groups and labels.
-#include "waco/train/groups.hpp"
+#include "waco/train/data/groups.hpp"
 
 #include <algorithm>
 #include <cmath>

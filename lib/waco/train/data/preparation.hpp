@@ -11,8 +11,8 @@
 
 #include "waco/base/signals.hpp"
 #include "waco/model/ceilings.hpp"
-#include "waco/train/groups.hpp"
-#include "waco/train/matrix_files.hpp"
+#include "waco/train/data/groups.hpp"
+#include "waco/train/data/matrix_files.hpp"
 
 namespace waco::train {
 

@@ -1,5 +1,5 @@
 // Pairwise hinge loss and squared errors.
-#include "waco/train/ranking_loss.hpp"
+#include "waco/train/network/ranking_loss.hpp"
 
 #include <torch/torch.h>
 

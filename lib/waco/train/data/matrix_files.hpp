@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "waco/matrix/corpus.hpp"
-#include "waco/train/groups.hpp"
+#include "waco/train/data/groups.hpp"
 
 namespace waco::train {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "waco/train/preparation.hpp"
+#include "waco/train/data/preparation.hpp"
 
 namespace waco::train {
 

@@ -6,8 +6,8 @@
 
 #include "waco/base/error.hpp"
 #include "waco/model/conv/conv_networks.hpp"
-#include "waco/train/conv_function.hpp"
-#include "waco/train/extractor.hpp"
+#include "waco/train/network/conv_function.hpp"
+#include "waco/train/network/extractor.hpp"
 
 namespace waco::train {
 namespace {
