@@ -8,6 +8,7 @@
 
 #include "waco/base/error.hpp"
 #include "waco/schedule/loop_nest.hpp"
+#include "waco/schedule/recipe.hpp"
 
 using namespace waco;
 using namespace waco::schedule;
@@ -225,4 +226,66 @@ TEST_CASE("space: one thread means serial points only", "[schedule]") {
 TEST_CASE("space: a problem that does not fit the operand is refused", "[schedule]") {
   CHECK_THROWS_AS(ScheduleSpace({Op::kMttkrp, ValueType::kF32, 16}, {5, 5}, {}), UsageError);
   CHECK_THROWS_AS(ScheduleSpace({Op::kSpmm, ValueType::kF32, 0}, {5, 5}, {}), UsageError);
+}
+
+namespace {
+
+/// All kinds of points that a space hands out.
+std::vector<SuperSchedule> some_of_all(const ScheduleSpace& space, Random& random) {
+  std::vector<SuperSchedule> points = space.enumerate_structured();
+  for (const Stratum stratum : kStrata)
+    for (int n = 0; n < 20; ++n) points.push_back(space.sample_stratified(random, stratum));
+  for (size_t n = 0; n < points.size() && n < 400; n += 40)
+    for (SuperSchedule& next : space.neighbours(SuperSchedule(points[n]))) points.push_back(std::move(next));
+  return points;
+}
+
+}  // namespace
+
+TEST_CASE("space: where only formats vary, each has its default schedule", "[schedule]") {
+  Random random(5);
+  for (const Shape& shape : shapes()) {
+    const ScheduleSpace space({shape.op, ValueType::kF32, shape.rhs}, shape.dims,
+                              {4, 20, INT64_MAX, Subspace::kFormat});
+    std::set<std::string> formats, points;
+    for (const SuperSchedule& point : some_of_all(space, random)) {
+      check_member(space, point);
+      CHECK(default_point(point.problem, point.format, 4) == point);
+      formats.insert(to_text(point.format, shape.op));
+      points.insert(to_text(point));
+    }
+    CHECK(formats.size() == points.size());
+    if (*std::min_element(shape.dims.begin(), shape.dims.end()) > 100) CHECK(formats.size() > 20);
+    const SuperSchedule csr = csr_point(space.problem(), 4);
+    CHECK(default_point(csr.problem, csr.format, 4) == csr);
+  }
+}
+
+TEST_CASE("space: where only schedules vary, every format is that of fixed_csr", "[schedule]") {
+  Random random(6);
+  for (const Shape& shape : shapes()) {
+    const ScheduleSpace space({shape.op, ValueType::kF32, shape.rhs}, shape.dims,
+                              {4, 20, INT64_MAX, Subspace::kSchedule});
+    const SuperSchedule csr = csr_point(space.problem(), 4);
+    std::set<std::string> points;
+    for (const SuperSchedule& point : some_of_all(space, random)) {
+      check_member(space, point);
+      CHECK(point.format == csr.format);
+      points.insert(to_text(point));
+    }
+    CHECK(points.count(to_text(csr)) == 1);
+    if (*std::min_element(shape.dims.begin(), shape.dims.end()) > 100) CHECK(points.size() > 20);
+  }
+}
+
+TEST_CASE("space: a default schedule hands out as many rows as fixed_csr does", "[schedule]") {
+  const Problem spmv{Op::kSpmv, ValueType::kF32, 1}, spmm{Op::kSpmm, ValueType::kF32, 64};
+  const auto text = [](const Problem& problem, const FormatSchedule& format) {
+    return to_text(default_point(problem, format, 2).value());
+  };
+  CHECK(text(spmv, format_recipe("a1:U b:C a0:U", {4, 1, 1})).find("i1 dynamic,32 x2") != std::string::npos);
+  CHECK(text(spmm, format_recipe("a1:U b1:C a0:U b0:U", {3, 3, 1})).find("i1 dynamic,8 x2") !=
+        std::string::npos);
+  CHECK(text(spmm, format_recipe("b:U a:C")).find("i dynamic,32 x2") != std::string::npos);
+  CHECK(text(spmv, format_recipe("a:C b:S")).find("i balanced x2") != std::string::npos);
 }

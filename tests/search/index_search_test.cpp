@@ -9,6 +9,7 @@
 #include "../model/patterns.hpp"
 #include "waco/base/error.hpp"
 #include "waco/index/vertex_sources.hpp"
+#include "waco/schedule/recipe.hpp"
 #include "waco/search/named.hpp"
 
 using namespace waco;
@@ -145,6 +146,29 @@ TEST_CASE("index search: neighbours refine what was retrieved", "[search]") {
                            ->run(lookup.space, lookup.costs, lookup.feasible(), 1500, random, 5);
   REQUIRE_FALSE(results.empty());
   CHECK(results[0].cost <= best_vertex);
+}
+
+TEST_CASE("index search: where half of a point varies, vertices give their half", "[search]") {
+  for (const auto subspace : {schedule::Subspace::kFormat, schedule::Subspace::kSchedule}) {
+    Lookup lookup(test::fem(400, 3), kSpmm, 1000);
+    lookup.limits.subspace = subspace;
+    lookup.space = schedule::ScheduleSpace(kSpmm, lookup.tensor.dims, lookup.limits);
+    const search::Query query = lookup.query();
+    const SuperSchedule csr = schedule::csr_point(kSpmm, 2);
+    for (const char* name : {"exact", "anns"}) {
+      INFO(name << " " << schedule::name(subspace));
+      Random random(1);
+      const auto results = search::make_search(name, &query)
+                               ->run(lookup.space, lookup.costs, lookup.feasible(), 300, random, 10);
+      CHECK(results.size() == 10);
+      for (const auto& result : results) {
+        if (subspace == schedule::Subspace::kFormat)
+          CHECK(schedule::default_point(kSpmm, result.point.format, 2) == result.point);
+        else
+          CHECK(result.point.format == csr.format);
+      }
+    }
+  }
 }
 
 TEST_CASE("index search: a shape that few vertices fit still has points", "[search]") {

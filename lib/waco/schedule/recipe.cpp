@@ -2,6 +2,7 @@
 #include "waco/schedule/recipe.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "waco/base/error.hpp"
 
@@ -54,6 +55,32 @@ SuperSchedule concordant_point(const Problem& problem, const FormatSchedule& for
   point.compute.loops = concordant_loops(format);
   set_dense_tile(point, 0, 0);
   return point;
+}
+
+std::optional<SuperSchedule> default_point(const Problem& problem, const FormatSchedule& format,
+                                           int threads) {
+  const SuperSchedule csr = csr_point(problem, threads);
+  SuperSchedule point = concordant_point(problem, format);
+  ComputeSchedule& compute = point.compute;
+  const auto writes_result = [&](Var var) {
+    return var.index < sparse_order(problem.op) && mode_is_output(problem.op, var.index);
+  };
+  const auto loop = std::find_if(compute.loops.begin(), compute.loops.end(), writes_result);
+  WACO_ASSERT(loop != compute.loops.end());
+  compute.parallel = static_cast<int32_t>(loop - compute.loops.begin());
+  compute.threads = threads;
+  compute.policy = Policy::kDynamic;
+  const int32_t rows = loop->inner ? 1 : format.split[static_cast<size_t>(loop->index)];
+  const auto chunk = static_cast<uint32_t>(std::max(1, csr.compute.chunk / rows));
+  compute.chunk = csr.compute.chunk > 0 ? static_cast<int32_t>(std::bit_floor(chunk)) : 0;
+  const bool tuples = format.levels.size() > 1 && format.levels[0].kind == LevelKind::kCompressed &&
+                      format.levels[1].kind == LevelKind::kSingleton;
+  if (tuples && compute.parallel == 0) {
+    compute.policy = Policy::kBalanced;
+    compute.chunk = 0;
+  }
+  if (illegal_reason(point)) return std::nullopt;
+  return canonical(point);
 }
 
 std::optional<Var> parallel_var(const ComputeSchedule& compute) {

@@ -24,6 +24,11 @@ std::vector<Var> concordant_loops(const FormatSchedule& format);
 /// A serial point with concordant loops and an untiled dense index.
 SuperSchedule concordant_point(const Problem& problem, const FormatSchedule& format);
 
+/// A format with the schedule of fixed_csr carried over: concordant loops, the dense index whole, the
+/// outermost loop over an index of the result parallel in dynamic chunks of about as many rows (tuples: in
+/// equal ranges). For the format of fixed_csr it is csr_point. Canonical; nullopt for an illegal format.
+std::optional<SuperSchedule> default_point(const Problem& problem, const FormatSchedule& format, int threads);
+
 /// The variable of the parallel loop, if there is one.
 std::optional<Var> parallel_var(const ComputeSchedule& compute);
 /// Makes the loop of `var` parallel; serial when there is no such loop.

@@ -246,7 +246,9 @@ constexpr int kMaxDraws = 100000;
 SuperSchedule ScheduleSpace::sample_uniform(Random& random) const {
   for (int n = 0; n < kMaxDraws; ++n) {
     const SuperSchedule point = Draw(*this, random).uniform();
-    if (!illegal_reason(point)) return canonical(point);
+    if (illegal_reason(point)) continue;
+    if (limits_.subspace == Subspace::kAll) return canonical(point);
+    if (const std::optional<SuperSchedule> within = repaired(point)) return *within;
   }
   return csr_point(problem_, limits_.max_threads);
 }

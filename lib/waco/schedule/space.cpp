@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "waco/base/error.hpp"
 #include "waco/schedule/canonical.hpp"
@@ -91,7 +92,27 @@ void repair_compute(SuperSchedule& point, const SpaceLimits& limits) {
   if (compute.policy == Policy::kBalanced && illegal_reason(point)) compute.policy = Policy::kStatic;
 }
 
+/// The format of fixed_csr with the loops that are left of the point's.
+void take_csr_format(SuperSchedule& point) {
+  const FormatSchedule csr = csr_point(point.problem, 1).format;
+  point.format.split = csr.split;
+  point = without_trivial_parts(point);
+  point.format = csr;
+}
+
+constexpr std::array<std::string_view, 3> kSubspaces = {"all", "format", "schedule"};
+
 }  // namespace
+
+std::string_view name(Subspace subspace) {
+  return kSubspaces[static_cast<size_t>(subspace)];
+}
+
+std::optional<Subspace> parse_subspace(std::string_view text) {
+  const auto at = std::find(kSubspaces.begin(), kSubspaces.end(), text);
+  if (at == kSubspaces.end()) return std::nullopt;
+  return static_cast<Subspace>(at - kSubspaces.begin());
+}
 
 std::string_view name(Stratum stratum) {
   switch (stratum) {
@@ -137,6 +158,7 @@ std::optional<SuperSchedule> ScheduleSpace::repaired(SuperSchedule point) const 
     int32_t& split = point.format.split[static_cast<size_t>(mode)];
     if (split >= dims_[static_cast<size_t>(mode)]) split = 1;
   }
+  if (limits_.subspace == Subspace::kSchedule) take_csr_format(point);
   point = without_trivial_parts(point);
   repair_order(point.format.levels, point.format, order);
   repair_kinds(point.format);
@@ -152,6 +174,8 @@ std::optional<SuperSchedule> ScheduleSpace::repaired(SuperSchedule point) const 
   set_dense_tile(point, has_tile ? point.compute.dense_tile : 0, outer_at);
   set_parallel_var(point.compute, point.compute.threads > 1 ? parallel : std::nullopt);
   repair_compute(point, limits_);
+  if (limits_.subspace == Subspace::kFormat)
+    return default_point(problem_, point.format, limits_.max_threads);
   if (illegal_reason(point)) return std::nullopt;
   return canonical(point);
 }

@@ -27,8 +27,8 @@ inline constexpr std::array<Stratum, 6> kStrata{Stratum::kUniform, Stratum::kCsr
                                                 Stratum::kSliced,  Stratum::kSparseBlocks, Stratum::kCoo};
 std::string_view name(Stratum stratum);  ///< "uniform", "csr_like", ...
 
-/// Points returned are legal, canonical, split no index at or beyond its dimension, and use at most
-/// `limits.max_threads` threads. What a pattern's storage excludes is exclusion_reason's to say.
+/// Points returned are legal, canonical, in `limits.subspace`, split no index at or beyond its dimension, and
+/// use at most `limits.max_threads` threads. What a pattern's storage excludes is exclusion_reason's to say.
 class ScheduleSpace {
  public:
   /// `dims`: [sparse_order(problem.op)]. Throws UsageError when their number or the problem's size is wrong.
@@ -58,6 +58,7 @@ class ScheduleSpace {
   std::vector<SuperSchedule> enumerate_structured() const;
 
   /// The closest point of this space after a change that may have broken a rule; nullopt when there is none.
+  /// Where only format or schedule varies, the other half is replaced by the default one.
   std::optional<SuperSchedule> repaired(SuperSchedule point) const;
 
  private:

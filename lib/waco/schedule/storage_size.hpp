@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "waco/pattern/pattern_counts.hpp"
@@ -34,11 +35,21 @@ struct StorageSize {
 StorageSize predict_storage(const FormatSchedule& format, Op op, ValueType type,
                             const pattern::PatternCounts& counts);
 
-/// What a point may cost before it is tried at all, and how wide it may run.
+/// Which half of a point may vary.
+enum class Subspace : uint8_t {
+  kAll,       ///< format and schedule together
+  kFormat,    ///< the format, each with its default_point's schedule
+  kSchedule,  ///< the schedule, over fixed_csr's format
+};
+std::string_view name(Subspace subspace);  ///< "all", "format", "schedule"
+std::optional<Subspace> parse_subspace(std::string_view text);
+
+/// What a point may cost before it is tried at all, how wide it may run and what of it may vary.
 struct SpaceLimits {
   int max_threads = 1;            ///< cores this process may use
   double max_fill = 20;           ///< values stored per nonzero
   int64_t max_bytes = INT64_MAX;  ///< of packed storage
+  Subspace subspace = Subspace::kAll;
 };
 
 /// The rule that excludes a legal point on this pattern, or nullopt when it may be tried. Cells of the

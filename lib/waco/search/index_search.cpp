@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <unordered_set>
 
 #include "waco/base/error.hpp"
 #include "waco/search/diversity.hpp"
@@ -32,6 +34,23 @@ std::vector<Visit> cheapest_fitting(std::vector<Visit> visits, int64_t count, co
     if (index.needs(end->vertex).met_by(space)) found.push_back(*end);
   }
   return found;
+}
+
+/// Where only half of a point varies, many vertices become the same point: so many are looked at for each.
+constexpr int64_t kVerticesPerPoint = 20;
+
+/// The first `count` distinct points that `visits` become.
+std::vector<schedule::SuperSchedule> bind_all(const std::vector<Visit>& visits, int64_t count,
+                                              const index::Index& index,
+                                              const schedule::ScheduleSpace& space) {
+  std::vector<schedule::SuperSchedule> points;
+  std::unordered_set<std::string> seen;
+  for (const Visit& visit : visits) {
+    if (static_cast<int64_t>(points.size()) >= count) break;
+    auto point = index.bind(visit.vertex, space);
+    if (point && seen.insert(schedule::to_text(*point)).second) points.push_back(std::move(*point));
+  }
+  return points;
 }
 
 }  // namespace
@@ -69,17 +88,16 @@ std::vector<Scored> IndexSearch::run(const schedule::ScheduleSpace& space, model
                                      int num_results) {
   WACO_ASSERT(query_.index.op() == space.problem().op);
   const int64_t wanted = std::max({int64_t{num_results}, std::min(budget, kRankedFirst), budget / 2});
+  const bool whole = space.limits().subspace == schedule::Subspace::kAll;
+  const int64_t asked = whole ? wanted : std::min(query_.index.size(), wanted * kVerticesPerPoint);
   num_evaluations_ = query_.index.size();
   const std::vector<Visit> found =
       retrieval_ == Retrieval::kExact
-          ? retrieve_exact(query_, space, wanted)
-          : retrieve_anns(query_, space, wanted, walk_for(wanted, query_.index.size()), &num_evaluations_);
+          ? retrieve_exact(query_, space, asked)
+          : retrieve_anns(query_, space, asked, walk_for(asked, query_.index.size()), &num_evaluations_);
   Pool pool(model, feasible);
   pool.add({schedule::csr_point(space.problem(), space.limits().max_threads)}, budget);
-  std::vector<schedule::SuperSchedule> points;
-  for (const Visit& visit : found)
-    if (auto point = query_.index.bind(visit.vertex, space)) points.push_back(std::move(*point));
-  pool.add(std::move(points), budget - pool.size());
+  pool.add(bind_all(found, wanted, query_.index, space), budget - pool.size());
   follow_neighbours(pool, space, budget);
   return select_diverse(pool, num_results);
 }
