@@ -57,6 +57,7 @@ struct Options {
   std::string search;
   std::string plan_file;
   std::string kernel_file;
+  std::string space = "all";
   bool json = false;
   bool jsonl = false;
   std::string command;
@@ -103,6 +104,11 @@ bool parse(int argc, char** argv, Options& options) {
                  "Write the plan, a JSON document; of several matrices JSON Lines, continued when there");
   app.add_option("--emit", options.kernel_file, "Write the best kernel, one self-contained C++ file");
   auto* json = app.add_flag("--json", options.json, "Print the plan document on stdout");
+  app.add_option("--space", options.space,
+                 "What of a point varies: all; format, each with its default schedule; schedule, over CSR")
+      ->check(CLI::IsMember({"all", "format", "schedule"}))
+      ->excludes(app.get_option("--schedule"))
+      ->capture_default_str();
   app.add_flag("--jsonl", options.jsonl, "Print one document a line on stdout")->excludes(json);
   add_common_options(app, kProgram, options.common);
   options.command = command_text(argc, argv);
@@ -161,6 +167,7 @@ void print_document(const std::string& text) {
 void write(const Options& options, const matrix::SparseTensor& tensor, const tune::TuneResult& result) {
   const nlohmann::ordered_json document = tune::plan_document(result, kProgram, options.command);
   if (!options.plan_file.empty()) {
+  result.subspace = *schedule::parse_subspace(options.space);
     write_file_atomically(options.plan_file, document.dump(2, ' ', false, kReplace) + "\n");
     spdlog::info("wrote {}", options.plan_file);
   }

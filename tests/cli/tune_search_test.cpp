@@ -80,3 +80,43 @@ TEST_CASE("cli: a model of another machine is used, with a note", "[cli]") {
   const json plan = plan_of(rank(work.matrix()).with("--model", trained.model));
   CHECK(plan.at("warnings").dump().find("Abacus 9000") != std::string::npos);
 }
+
+TEST_CASE("cli: --space lets only formats or only schedules vary", "[cli]") {
+  const Workspace work;
+  const std::string matrix = work.matrix();
+  const Trained trained(work);
+  for (const auto& model : {std::vector<std::string>{"none", ""}, {trained.model, trained.index}}) {
+    auto program = rank(matrix).with("--model", model[0]);
+    if (!model[1].empty()) program.with("--index", model[1]);
+    const json formats = plan_of(Program(program).with("--space", "format"));
+    const json schedules = plan_of(Program(program).with("--space", "schedule"));
+    CHECK(formats["space"] == "format");
+    CHECK(schedules["space"] == "schedule");
+    CHECK(formats["candidates"].size() == 10);
+    for (const json& candidate : schedules["candidates"])
+      CHECK(candidate["plan"].get<std::string>().rfind("spmv f32 | A: i:U k:C |", 0) == 0);
+    CHECK(plan_of(program)["space"] == "all");
+  }
+  check_refused(rank(matrix).with("--space", "loops"), 2, "--space");
+}
+
+TEST_CASE("cli: given schedules meet in one interleaved round", "[cli]") {
+  const Workspace work;
+  const std::string csr = "spmv f32 | A: i:U k:C | loop: i k | par: i static x2";
+  const std::string slow = "spmv f32 | A: i:U k:C | loop: i k | par: serial";
+  const std::string slices = "spmv f32 | A: i1:U i0:U k:L [i/8] | loop: i1 k i0 | par: i1 static x2";
+  const RunResult result = tune()
+                               .with(work.matrix(2000, 1500, 0.01), "--schedule", csr, "--schedule", slow)
+                               .with("--schedule", slices, "--effort", "quick", "--json")
+                               .run();
+  INFO(result.err);
+  REQUIRE(result.ok());
+  const json plan = json::parse(result.out);
+  REQUIRE(plan["candidates"].size() == 3);
+  size_t timed = 0;  // one that takes four times as long as fixed_csr is left out
+  for (const json& candidate : plan["candidates"]) {
+    CHECK(candidate["status"] == "ok");
+    timed += candidate["censored"].get<bool>() ? 0 : 1;
+  }
+  CHECK(result.err.find(fmt::format("{} finalists", timed)) != std::string::npos);
+}

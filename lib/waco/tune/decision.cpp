@@ -47,6 +47,13 @@ std::vector<schedule::SuperSchedule> pick_finalists(const std::vector<Candidate>
   return finalists;
 }
 
+std::vector<schedule::SuperSchedule> all_timed(const std::vector<Candidate>& candidates) {
+  std::vector<schedule::SuperSchedule> points;
+  for (const Candidate& candidate : candidates)
+    if (candidate.measured && is_timed(candidate.measurement)) points.push_back(candidate.measurement.point);
+  return points;
+}
+
 Best decide(const Measurement& baseline, const std::vector<Measurement>& contestants, int threads) {
   const Measurement* fastest = nullptr;
   for (const Measurement& m : contestants)

@@ -12,6 +12,9 @@ namespace waco::tune {
 /// the best of them; fastest first, at most `limit`.
 std::vector<schedule::SuperSchedule> pick_finalists(const std::vector<Candidate>& candidates, size_t limit);
 
+/// All that were timed to the end, in their order.
+std::vector<schedule::SuperSchedule> all_timed(const std::vector<Candidate>& candidates);
+
 /// The fastest of `contestants`, if it beats the baseline by more than the interval; otherwise fixed_csr.
 Best decide(const measure::Measurement& baseline, const std::vector<measure::Measurement>& contestants,
             int threads);

@@ -14,6 +14,7 @@ schedule::SpaceLimits limits(const TuneOptions& options, int threads) {
   schedule::SpaceLimits limits;
   limits.max_threads = threads;
   limits.max_fill = options.max_fill;
+  limits.subspace = options.subspace;
   // Packing holds the input, the sorted order and the packed form at the same time.
   limits.max_bytes = std::max<int64_t>(available_memory_bytes() / 3, 1 << 20);
   return limits;

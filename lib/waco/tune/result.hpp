@@ -9,6 +9,7 @@
 
 #include "waco/base/machine.hpp"
 #include "waco/measure/measurement.hpp"
+#include "waco/schedule/storage_size.hpp"
 #include "waco/schedule/super_schedule.hpp"
 #include "waco/tune/effort.hpp"
 #include "waco/tune/verdict.hpp"
@@ -58,6 +59,7 @@ struct TuneResult {
   uint64_t seed = 1;
   std::string cost_model;  ///< "closed-form", or the hash of a learned model
   std::string search;      ///< a name of search::search_names()
+  schedule::Subspace subspace = schedule::Subspace::kAll;
   Machine machine;
 
   std::optional<measure::Measurement> baseline;

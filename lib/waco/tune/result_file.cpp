@@ -19,14 +19,17 @@ constexpr auto kReplace = json::error_handler_t::replace;  // file names need no
 /// What was asked for: two runs on one input that were asked the same are the same.
 nlohmann::ordered_json asked_json(const TuneOptions& options) {
   const bool by_calls = options.effort_by_calls;
-  return {{"op", schedule::name(options.problem.op)},
-          {"type", schedule::name(options.problem.type)},
-          {"rhs", options.problem.rhs},
-          {"threads", options.threads > 0 ? options.threads : usable_threads()},
-          {"effort", by_calls ? json(nullptr) : json(name(options.effort))},
-          {"calls", options.calls ? json(*options.calls) : json(nullptr)},
-          {"cost_model", options.cost_model()},
-          {"search", options.search}};
+  nlohmann::ordered_json asked = {{"op", schedule::name(options.problem.op)},
+                                  {"type", schedule::name(options.problem.type)},
+                                  {"rhs", options.problem.rhs},
+                                  {"threads", options.threads > 0 ? options.threads : usable_threads()},
+                                  {"effort", by_calls ? json(nullptr) : json(name(options.effort))},
+                                  {"calls", options.calls ? json(*options.calls) : json(nullptr)},
+                                  {"cost_model", options.cost_model()},
+                                  {"search", options.search}};
+  // Lines that were written before there was a choice stay valid.
+  if (options.subspace != schedule::Subspace::kAll) asked["space"] = schedule::name(options.subspace);
+  return asked;
 }
 
 std::string key(const json& input, const json& asked) {

@@ -62,6 +62,7 @@ json to_json(const TuneResult& result) {
           {"seed", result.seed},
           {"cost_model", result.cost_model},
           {"search", result.search},
+          {"space", schedule::name(result.subspace)},
           {"parts", parts},
           {"baseline", result.baseline ? json(*result.baseline) : json(nullptr)},
           {"candidates", candidates},

@@ -91,10 +91,14 @@ void Run::refine() {
 }
 
 void Run::hold_final() {
-  const std::vector<SuperSchedule> finalists = pick_finalists(result_.candidates, plan_.finalists);
+  // Points given by hand are there to be compared with each other, slow ones too.
+  const std::vector<SuperSchedule> finalists = options_.points.empty()
+                                                   ? pick_finalists(result_.candidates, plan_.finalists)
+                                                   : all_timed(result_.candidates);
   if (finalists.empty()) return;
   final_skipped_ = whole_budget_.stop_requested();
   if (final_skipped_) return;
+  spdlog::info("{} finalists and fixed_csr in common rounds", finalists.size());
   finals_ = session_->compete(finalists);
   // The final's times are the better ones: longer, and all in common rounds.
   for (const Measurement& final : finals_)

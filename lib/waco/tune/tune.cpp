@@ -40,6 +40,7 @@ void Run::describe() {
   result_.seed = options_.seed;
   result_.cost_model = options_.cost_model();
   result_.search = options_.search;
+  result_.subspace = options_.subspace;
 }
 
 model::Ceilings Run::ceilings() {

@@ -10,6 +10,7 @@
 
 #include "waco/base/signals.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
+#include "waco/schedule/storage_size.hpp"
 #include "waco/tune/learned.hpp"
 #include "waco/tune/result.hpp"
 
@@ -30,7 +31,9 @@ struct TuneOptions {
   std::string search = "neighbours";  ///< a name of search::search_names()
   /// Ranks points; without one the closed-form model does. Of the problem's op.
   std::shared_ptr<const Learned> learned;
-  std::vector<schedule::SuperSchedule> points;  ///< measured instead of searching, when not empty
+  schedule::Subspace subspace = schedule::Subspace::kAll;  ///< what of a point the search may vary
+  /// Measured, all in common rounds, instead of searching, when not empty.
+  std::vector<schedule::SuperSchedule> points;
 
   /// "closed-form", or the hash of the learned model.
   std::string cost_model() const { return learned ? learned->model.hash() : "closed-form"; }
