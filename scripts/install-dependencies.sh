@@ -3,7 +3,7 @@
 set -euo pipefail
 
 packages=(ca-certificates git cmake g++ ninja-build pkg-config libcli11-dev libfmt-dev libspdlog-dev
-  nlohmann-json3-dev catch2 libhwloc-dev libhnswlib-dev zlib1g-dev curl
+  nlohmann-json3-dev catch2 libhwloc-dev libhnswlib-dev zlib1g-dev curl jq
   libtorch-dev libopenblas0-openmp)
 
 missing=()

@@ -1,0 +1,250 @@
+#!/usr/bin/env bash
+# Draws the tables of docs/performance.md that compare ways of tuning.
+#
+#   scripts/evaluate.sh -o FOLDER [OPTION...] MATRIX|LIST...
+#
+# MATRIX is a .mtx or .tns file, gzipped or not; LIST is any other file, with one of these a line. Every way of tuning is
+# run on every matrix; then the plans of all ways on a matrix are timed in common rounds with fixed_csr, and only these
+# times count. Results are kept in FOLDER: killed at any moment, the same command continues.
+#
+#   -o FOLDER          where results are kept
+#   --problems "P..."  of op[:rhs] (default: "spmv spmm:256 sddmm:256 mttkrp:16"); tensors are for mttkrp, matrices for
+#                      the others
+#   --models FOLDER    holds a model folder for each op, with its index inside (default: data/models); where there is none
+#                      for an op, or none of about that rhs, the closed-form model does everything
+#   --datasets FOLDER  datasets of the models (default: data/datasets): matrices that a model was trained on are left out
+#   --with-trained     they are not
+#   --ways "W..."      some of: none quick normal full closed format schedule calls-N (default: all, N 1 10 100 10000)
+#   --page FILE        redraw the tables between the markers "evaluation: begin" and "evaluation: end" of FILE
+#   --tables-only      measure nothing
+#
+# Needs jq. Programs are taken from $WACO_BIN, else build/bin. Exit codes: 0 done, 2 usage, 3 unreadable input, 6 some
+# matrices failed or were not reached.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+fail() {
+  echo "evaluate: $1" >&2
+  exit "${2-2}"
+}
+say() { echo "evaluate: $1" >&2; }
+
+folder="" problems="spmv spmm:256 sddmm:256 mttkrp:16" models=$root/data/models datasets=$root/data/datasets
+ways="none quick normal full closed format schedule calls-1 calls-10 calls-100 calls-10000"
+with_trained=0 page="" tables_only=0 inputs=()
+while [ $# -gt 0 ]; do
+  case $1 in
+  -h | --help) sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0" && exit 0 ;;
+  -o | --problems | --models | --datasets | --ways | --page)
+    [ $# -ge 2 ] || fail "$1 needs a value"
+    case $1 in
+    -o) folder=$2 ;;
+    --problems) problems=$2 ;;
+    --models) models=$2 ;;
+    --datasets) datasets=$2 ;;
+    --ways) ways=$2 ;;
+    --page) page=$2 ;;
+    esac
+    shift 2
+    ;;
+  --with-trained) with_trained=1 && shift ;;
+  --tables-only) tables_only=1 && shift ;;
+  -*) fail "unknown option $1 (--help tells more)" ;;
+  *) inputs+=("$1") && shift ;;
+  esac
+done
+[ -n "$folder" ] || fail "-o FOLDER is required"
+[ ${#inputs[@]} -gt 0 ] || [ $tables_only -eq 1 ] || fail "name matrices, or a file that lists them"
+command -v jq >/dev/null || fail "jq is needed" 1
+tune=${WACO_BIN:-$root/build/bin}/waco-tune
+[ -x "$tune" ] || [ $tables_only -eq 1 ] || fail "there is no program $tune; build it, or set WACO_BIN to its folder" 5
+for way in $ways; do
+  [[ $way =~ ^(none|quick|normal|full|closed|format|schedule|calls-[0-9]+)$ ]] || fail "there is no way of tuning '$way'"
+done
+[ -z "$page" ] || { grep -q 'evaluation: begin' "$page" && grep -q 'evaluation: end' "$page"; } ||
+  fail "$page has no markers 'evaluation: begin' and 'evaluation: end'" 3
+
+stopped=0
+trap 'stopped=1' INT TERM
+num_failed=0 num_open=0
+
+name_of() {
+  local name=${1##*/}
+  name=${name%.gz} && name=${name%.mtx}
+  echo "${name%.tns}"
+}
+is_tensor() { [[ $1 == *.tns || $1 == *.tns.gz ]]; }
+is_matrix() { [[ $1 == *.mtx || $1 == *.mtx.gz ]]; }
+
+# Paths of all inputs, lists opened.
+list_inputs() {
+  local input
+  for input in "${inputs[@]}"; do
+    if is_tensor "$input" || is_matrix "$input"; then echo "$input"; else grep -v '^ *\(#\|$\)' "$input"; fi
+  done
+}
+
+# The model folder for op $1 and rhs $2; nothing when there is none that was trained on about that size.
+model_for() {
+  local manifest=$models/$1/model.json
+  [ -e "$manifest" ] || return 0
+  jq -e --argjson rhs "$2" 'any(.rhs[]; . <= 2 * $rhs and $rhs <= 2 * .)' "$manifest" >/dev/null || return 0
+  echo "$models/$1"
+}
+
+# Names of the matrices that model $1 was trained on, from the datasets its manifest names.
+trained_on() {
+  local name file
+  jq -r '.dataset.files[].name' "$1/model.json" | while read -r name; do
+    file=$datasets/$name
+    [ -r "$file" ] || fail "the model $1 was trained on $name, which is not in $datasets (--datasets, --with-trained)" 3
+    gzip -dcf "$file" | jq -r 'select(.split == "training").original'
+  done | sort -u
+}
+
+# waco-tune with what all runs of the current problem have in common; $1 is the cache folder.
+run_tune() {
+  local cache=$1
+  shift
+  XDG_CACHE_HOME=$cache "$tune" "$@" "${problem_options[@]}" 2>>"$folder/log" >/dev/null
+}
+
+options_of_way() {
+  case $1 in
+  closed) echo "--effort normal --model none" ;;
+  format | schedule) echo "--effort normal --space $1" ;;
+  calls-*) echo "--calls ${1#calls-}" ;;
+  *) echo "--effort $1" ;;
+  esac
+}
+
+# Way $1 on matrix $2, unless its result is there. Every way has a cache of its own, which holds at first what any run
+# leaves there, so that no way has its kernels compiled by another.
+run_way() {
+  local cache=$here/cache/$1 options
+  read -ra options <<<"$(options_of_way "$1")"
+  if [ ! -d "$cache" ]; then
+    rm -rf "$cache.part" && cp -r "$here/cache/first" "$cache.part" && mv "$cache.part" "$cache"
+  fi
+  if [ "$1" != closed ]; then options+=("${model_options[@]}"); fi
+  run_tune "$cache" --list <(echo "$2") "${options[@]}" -o "$here/$1.jsonl"
+}
+
+# What the ways found on matrix $1, as a JSON array.
+plans_of() {
+  local way
+  for way in $own_ways; do
+    jq -c --arg input "$1" --arg way "$way" 'select(.input == $input and .status == "done") | {way: $way, plan: .best.plan,
+      is_baseline: .best.is_baseline, tune_ns: ((.stages_s.total - .stages_s.read) * 1e9)}' "$here/$way.jsonl" | tail -n 1
+  done | jq -c -s .
+}
+
+# All plans of matrix $1 in common rounds, unless they have met.
+hold_contest() {
+  local contest=$here/contest/$2.json plans schedules=() plan
+  plans=$(plans_of "$1")
+  [ "$(jq length <<<"$plans")" -eq "$(wc -w <<<"$own_ways")" ] || return 1
+  # Without a plan of its own fixed_csr's stands for all.
+  mapfile -t schedules < <(jq -r 'map(select(.is_baseline | not).plan) + (map(.plan)[:1]) | unique[]' <<<"$plans")
+  if ! jq -e --argjson plans "$plans" '.complete and (($plans | map(select(.is_baseline | not).plan)) -
+      [.candidates[].plan] == [])' "$contest" >/dev/null 2>&1; then
+    local options=()
+    for plan in "${schedules[@]}"; do options+=(--schedule "$plan"); done
+    run_tune "$here/cache/contest" "$1" "${options[@]}" --model none --effort normal -o "$contest" || return 1
+    jq -e .complete "$contest" >/dev/null || return 1
+  fi
+  jq -c --argjson ways "$plans" --arg model "$model_kind" -f "$root/scripts/evaluation/summary.jq" "$contest" \
+    >"$here/summary/$2.json.part" && mv "$here/summary/$2.json.part" "$here/summary/$2.json"
+}
+
+# Everything for matrix $1.
+evaluate() {
+  local name way
+  name=$(name_of "$1")
+  [ "$(cat "$here/contest/$name.ways" 2>/dev/null)" != "$own_ways" ] || return 0
+  say "$problem: $name"
+  for way in $own_ways; do
+    run_way "$way" "$1" || return 1
+    [ $stopped -eq 0 ] || return 1
+  done
+  hold_contest "$1" "$name" || return 1
+  echo "$own_ways" >"$here/contest/$name.ways"
+}
+
+# What every run finds in its cache: the machine's ceilings, and the index with its embeddings.
+warm_up() {
+  [ ! -d "$here/cache/first" ] || return 0
+  local sample=$root/data/samples/mesh_3dof.mtx.gz
+  [ "$op" != mttkrp ] || sample=$root/data/samples/events.tns.gz
+  rm -rf "$here/cache/first.part" && mkdir -p "$here/cache/first.part"
+  run_tune "$here/cache/first.part" "$sample" --effort none "${model_options[@]}" &&
+    mv "$here/cache/first.part" "$here/cache/first"
+}
+
+# Problem $1, op[:rhs], on all inputs that are for it.
+evaluate_problem() {
+  problem=$1
+  op=${problem%%:*}
+  local rhs=1 model input seen=""
+  case $op in spmm | sddmm) rhs=256 ;; mttkrp) rhs=16 ;; spmv) ;; *) fail "there is no op '$op'" ;; esac
+  [[ $problem != *:* ]] || rhs=${problem#*:}
+  problem_options=(--op "$op")
+  [ "$op" = spmv ] || problem_options+=(--rhs "$rhs")
+  model=$(model_for "$op" "$rhs")
+  if [ -n "$model" ]; then
+    model_kind=learned own_ways=$ways
+    model_options=(--model "$model")
+    [ ! -e "$model/index/index.json" ] || model_options+=(--index "$model/index")
+    here=$folder/$op$rhs-$(jq -r '.weights_hash[:8]' "$model/model.json")
+    [ $with_trained -eq 1 ] || seen=$(trained_on "$model")
+  else
+    say "$problem: no learned model in $models; the closed-form model ranks everything"
+    model_kind=closed-form own_ways=$(sed 's/\bclosed\b *//' <<<"$ways")
+    model_options=(--model none)
+    here=$folder/$op$rhs-closed-form
+  fi
+  mkdir -p "$here/contest" "$here/cache" "$here/summary"
+  echo "$here" >"$folder/$op$rhs.current"
+  warm_up || { [ $stopped -eq 1 ] && return 0; fail "$problem: the first run failed; see $folder/log" 1; }
+  while read -r input <&3; do
+    if [ "$op" = mttkrp ]; then is_tensor "$input" || continue; else is_matrix "$input" || continue; fi
+    if grep -qxF "$(name_of "$input")" <<<"$seen"; then
+      say "$problem: $(name_of "$input") left out, the model was trained on it"
+      continue
+    fi
+    if [ $stopped -eq 1 ]; then
+      num_open=$((num_open + 1))
+    elif ! evaluate "$input"; then
+      if [ $stopped -eq 1 ]; then num_open=$((num_open + 1)); else
+        num_failed=$((num_failed + 1))
+        say "$problem: $(name_of "$input") failed; see $folder/log"
+      fi
+    fi
+  done 3< <(list_inputs)
+}
+
+mkdir -p "$folder"
+if [ $tables_only -eq 0 ]; then
+  for problem in $problems; do
+    [ $stopped -eq 1 ] || evaluate_problem "$problem"
+  done
+fi
+
+# Of each problem the results with the model that was used last.
+find "$folder" -maxdepth 1 -name '*.current' -exec cat {} + | while read -r here; do
+  find "$here/summary" -name '*.json' -exec cat {} +
+done >"$folder/summary.jsonl"
+if [ -s "$folder/summary.jsonl" ]; then
+  jq -s -r -f "$root/scripts/evaluation/tables.jq" "$folder/summary.jsonl" >"$folder/tables.md"
+  if [ -n "$page" ]; then
+    awk -v tables="$folder/tables.md" '
+      /evaluation: end/ { inside = 0 }
+      !inside { print }
+      /evaluation: begin/ { inside = 1; while ((getline line < tables) > 0) print line }' "$page" >"$page.part"
+    mv "$page.part" "$page"
+  else
+    cat "$folder/tables.md"
+  fi
+fi
+if [ $stopped -eq 1 ]; then say "stopped; the same command continues"; fi
+[ $stopped -eq 0 ] && [ $num_failed -eq 0 ] || { say "$num_failed failed"; exit 6; }

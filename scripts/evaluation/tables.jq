@@ -1,0 +1,78 @@
+# Markdown tables from all lines of summary.jsonl (run with --slurp --raw-output). Only matrices that all ways of a table
+# were run on count in it; means are geometric.
+
+def geomean: if length == 0 then null else (map(log) | add / length | exp) end;
+def digits($n): if . == null then ""
+  else pow(10; $n) as $unit | (. * $unit + 0.5 | floor) as $all | ($all / $unit | floor | tostring) as $whole
+    | if $n == 0 then $whole
+      else $whole + "." + ($all % $unit | tostring | (("0" * ($n - length)) // "") + .) end
+  end;
+# Two digits after the point below ten, three significant ones below one.
+def times: if . == null then "" elif . >= 100 then digits(0) elif . >= 10 then digits(1)
+  elif . >= 0.1 then digits(2) else digits(4) end;
+def percent: if . == null then "" else "\(. * 100 | digits(1)) %" end;
+def row: "| " + (map(tostring) | join(" | ")) + " |";
+def header: row, ("|" + ("---|" * length));
+def having($names): map(select(.ways as $w | $names | all(. as $n | $w[$n] != null)));
+def speedups($way): map(.ways[$way].speedup);
+def ratio($a; $b): map(.ways[$a].speedup / .ways[$b].speedup);
+def by_problem: group_by(.problem);
+def named: .[0].problem + (if .[0].model == "learned" then "" else " (closed-form model)" end);
+# Of one matrix: time of N calls of fixed_csr over that of finding the plan, packing and N calls of it.
+def all_in($way; $calls): .csr_ns * $calls / (.ways[$way] | .tune_ns + .pack_ns + $calls * .kernel_ns);
+def once_tuned($way; $calls): .csr_ns * $calls / (.ways[$way] | .pack_ns + $calls * .kernel_ns);
+def calls: [1, 10, 100, 10000];
+def efforts: ["none", "quick", "normal", "full"];
+
+# Speedup of the plan of --effort normal over another way's, and on how many matrices it is not behind by 2 %.
+def against($way): having(["normal", $way]) | if length == 0 then "" else
+  ratio("normal"; $way) | "\(geomean | times) (\(map(select(. > 0.98)) | length) of \(length))" end;
+
+def ways_table:
+  (["problem", "matrices", "over `fixed_csr`", "least", "over format only", "over schedule only",
+    "over the closed-form model"] | header),
+  (by_problem[] | having(["normal"]) | select(length > 0) | [named, length, (speedups("normal") | geomean | times),
+    (speedups("normal") | min | times), against("format"), against("schedule"), against("closed")] | row);
+
+def efforts_table:
+  (["problem", "matrices"] + (efforts | map("`\(.)`")) + ["`none` of `full`", "`quick` of `full`", "`normal` of `full`"]
+    | header),
+  (by_problem[] | having(efforts) | select(length > 0)
+    | [named, length] + (. as $all | efforts | map(. as $e | $all | speedups($e) | geomean | times))
+      + (. as $all | efforts[:3] | map(. as $e | $all | ratio($e; "full") | geomean | percent)) | row);
+
+# What a plan costs before its first call, in calls of fixed_csr.
+def costs_table:
+  (["problem", "matrices", "packing"] + (efforts | map("`\(.)`")) | header),
+  (by_problem[] | having(efforts) | select(length > 0)
+    | [named, length, (map(select(.ways.normal.pack_ns > 0) | .ways.normal.pack_ns / .csr_ns) | geomean | times)]
+      + (. as $all | efforts | map(. as $e | $all | map((.ways[$e] | .tune_ns + .pack_ns) / .csr_ns) | geomean | times))
+    | row);
+
+def calls_table:
+  (["problem", "calls"] + (efforts | map("`\(.)`")) + ["`--calls N`", "its plan, once tuned", "kept CSR"] | header),
+  (by_problem[] | having(efforts + (calls | map("calls-\(.)"))) | select(length > 0) | . as $all
+    | calls[] | . as $n | "calls-\(.)" as $chosen
+    | [($all | named), $n] + (efforts | map(. as $e | $all | map(all_in($e; $n)) | geomean | times))
+      + ($all | [(map(all_in($chosen; $n)) | geomean | times), (map(once_tuned($chosen; $n)) | geomean | times),
+                 "\(map(select(.ways[$chosen].is_baseline)) | length) of \(length)"]) | row);
+
+def matrices_table:
+  by_problem[] | "\n\(named):\n", (["matrix", "nonzeros", "format only", "schedule only", "both",
+    "both, closed-form model", "`none`", "`quick`", "`full`"] | header),
+  (sort_by(.nnz)[] | [.matrix, .nnz]
+    + (.ways as $w | ["format", "schedule", "normal", "closed", "none", "quick", "full"]
+       | map($w[.].speedup | times)) | row);
+
+"Table 4 and 5 of the paper: both together (learned model, `--effort normal`) over one half alone and over `fixed_csr`, geometric",
+"means; in brackets on how many matrices it is not more than 2 % behind.\n",
+ways_table,
+"\nOver `fixed_csr` by effort:\n",
+efforts_table,
+"\nTuning and packing, in calls of `fixed_csr`:\n",
+costs_table,
+"\nN calls of `fixed_csr` over tuning, packing and N calls of the plan. `--calls N` is what the verdict chose, its own time",
+"included; \"once tuned\" leaves out the time of tuning:\n",
+calls_table,
+"\nTable 1 of the paper, speedups over `fixed_csr` of each matrix:",
+matrices_table

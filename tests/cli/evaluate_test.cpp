@@ -1,0 +1,160 @@
+// scripts/evaluate.sh: what it measures, leaves out, continues and draws.
+#include "program.hpp"
+
+using namespace waco;
+using namespace waco::cli;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kRoot = std::string(WACO_TEST_DATA_DIR) + "/../..";
+
+RunResult evaluate(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), kRoot + "/scripts/evaluate.sh");
+  RunOptions options;
+  options.timeout_s = 300;
+  options.environment = {{"WACO_BIN", WACO_BIN_DIR}};
+  return run_process(arguments, options);
+}
+
+std::vector<json> lines_of(const std::string& file) {
+  std::vector<json> lines;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) lines.push_back(json::parse(line));
+  return lines;
+}
+
+/// A line of summary.jsonl in which a call of fixed_csr takes 1000 ns.
+std::string summary_line(const std::string& matrix, const std::map<std::string, double>& speedups) {
+  json ways = json::object();
+  for (const auto& [way, speedup] : speedups)
+    ways[way] = {{"plan", way},        {"is_baseline", speedup == 1},
+                 {"tune_ns", 9000},    {"pack_ns", speedup == 1 ? 0 : 1000},
+                 {"speedup", speedup}, {"kernel_ns", 1000 / speedup}};
+  return json{{"problem", "spmv f32"}, {"model", "learned"}, {"matrix", matrix}, {"nnz", 100},
+              {"csr_ns", 1000},        {"ways", ways}}
+             .dump() +
+         "\n";
+}
+
+}  // namespace
+
+TEST_CASE("cli: an evaluation times the plans of all ways together and draws tables", "[cli]") {
+  const Workspace work;
+  const std::string folder = work.path("evaluation");
+  const std::string page =
+      work.write("page.md", "before\n<!-- evaluation: begin -->\nold\n<!-- evaluation: end -->\nafter\n");
+  fs::copy_file(work.matrix(), work.path("other.mtx"));
+  const std::string list =
+      work.write("list", "# two\n" + work.path("matrix.mtx") + "\n" + work.path("other.mtx") + "\n");
+  const std::vector<std::string> command{"-o",         folder,
+                                         "--problems", "spmv",
+                                         "--models",   work.path("none"),
+                                         "--ways",     "none quick closed schedule calls-1",
+                                         "--page",     page,
+                                         list};
+  const RunResult first = evaluate(command);
+  INFO(first.err);
+  REQUIRE(first.ok());
+  CHECK(first.err.find("no learned model") != std::string::npos);
+  const std::vector<json> summaries = lines_of(folder + "/summary.jsonl");
+  REQUIRE(summaries.size() == 2);
+  for (const json& summary : summaries) {
+    CHECK(summary["problem"] == "spmv f32");
+    CHECK(summary["model"] == "closed-form");
+    CHECK(summary["ways"].size() == 4);  // without a learned model 'closed' is no way of its own
+    std::map<std::string, double> speedups;
+    for (const auto& [way, found] : summary["ways"].items()) {
+      CHECK(found["kernel_ns"].get<double>() > 0);
+      CHECK(found["tune_ns"].get<double>() > 0);
+      if (found["is_baseline"]) CHECK(found["speedup"] == 1);
+      const auto [at, is_new] = speedups.emplace(found["plan"], found["speedup"]);
+      if (!is_new) CHECK(at->second == found["speedup"]);  // equal plans count as equal
+    }
+    CHECK(summary["ways"]["calls-1"]["is_baseline"] == true);  // one call never pays
+    CHECK(summary["ways"]["schedule"]["plan"].get<std::string>().rfind("spmv f32 | A: i:U k:C |", 0) == 0);
+  }
+  const std::string drawn = read_file(page);
+  CHECK(drawn.rfind("before\n<!-- evaluation: begin -->\n", 0) == 0);
+  CHECK(drawn.find("\nold\n") == std::string::npos);
+  CHECK(drawn.find("| other | ") != std::string::npos);
+  CHECK(drawn.find("<!-- evaluation: end -->\nafter\n") != std::string::npos);
+
+  // Again: nothing is measured. A contest that is missing is held again, from the plans that are there.
+  fs::remove(folder + "/spmv1-closed-form/contest/other.json");
+  fs::remove(folder + "/spmv1-closed-form/contest/other.ways");
+  const auto plans = read_file(folder + "/spmv1-closed-form/quick.jsonl");
+  const RunResult second = evaluate(command);
+  INFO(second.err);
+  CHECK(second.ok());
+  CHECK(second.err.find("spmv: other") != std::string::npos);
+  CHECK(second.err.find("spmv: matrix") == std::string::npos);
+  CHECK(read_file(folder + "/spmv1-closed-form/quick.jsonl") == plans);
+}
+
+TEST_CASE("cli: the tables of an evaluation hold the means they say", "[cli]") {
+  const Workspace work;
+  fs::create_directories(work.path("e/x/summary"));
+  work.write("e/x.current", work.path("e/x") + "\n");
+  // Of two matrices: normal 2 and 4.5 (mean 3), full 2 and 8 (4), none 1 and 4 (2), format 2 and 2 (2).
+  work.write("e/x/summary/a.json", summary_line("a", {{"none", 1},
+                                                      {"quick", 2},
+                                                      {"normal", 2},
+                                                      {"full", 2},
+                                                      {"format", 2},
+                                                      {"calls-1", 1},
+                                                      {"calls-10", 1},
+                                                      {"calls-100", 2},
+                                                      {"calls-10000", 2}}));
+  work.write("e/x/summary/b.json", summary_line("b", {{"none", 4},
+                                                      {"quick", 2},
+                                                      {"normal", 4.5},
+                                                      {"full", 8},
+                                                      {"format", 2},
+                                                      {"calls-1", 1},
+                                                      {"calls-10", 1},
+                                                      {"calls-100", 2},
+                                                      {"calls-10000", 8}}));
+  const RunResult drawn = evaluate({"-o", work.path("e"), "--tables-only"});
+  INFO(drawn.err << drawn.out);
+  REQUIRE(drawn.ok());
+  const auto holds = [&](const std::string& row) {
+    INFO(row);
+    CHECK(drawn.out.find("\n" + row + "\n") != std::string::npos);
+  };
+  holds("| spmv f32 | 2 | 3.00 | 2.00 | 1.50 (2 of 2) |  |  |");
+  holds("| spmv f32 | 2 | 2.00 | 2.00 | 3.00 | 4.00 | 50.0 % | 50.0 % | 75.0 % |");
+  holds("| spmv f32 | 2 | 1.00 | 9.49 | 10.0 | 10.0 | 10.0 |");
+  // One call: 1000 / (9000 + 0 + 1000) and 1000 / (9000 + 1000 + 250): mean 0.0988. CSR once tuned: 1.
+  CHECK(drawn.out.find("| spmv f32 | 1 | 0.0988 |") != std::string::npos);
+  CHECK(drawn.out.find("| 0.10 | 1.00 | 2 of 2 |") != std::string::npos);
+  holds("| a | 100 | 2.00 |  | 2.00 |  | 1.00 | 2.00 | 2.00 |");
+}
+
+TEST_CASE("cli: an evaluation leaves out what its model was trained on", "[cli]") {
+  const Workspace work;
+  for (const char* folder : {"models/spmv", "datasets"}) fs::create_directories(work.path(folder));
+  work.write("models/spmv/model.json",
+             R"({"rhs":[1],"weights_hash":"0123456789","dataset":{"files":[{"name":"d.jsonl"}]}})");
+  work.write("datasets/d.jsonl",
+             "{\"format\":\"waco-dataset\"}\n{\"original\":\"matrix\",\"split\":\"training\"}\n"
+             "{\"original\":\"other\",\"split\":\"validation\"}\n");
+  // The model is a fake: whatever is not left out fails.
+  const auto run = [&](const std::string& matrix, const std::string& datasets) {
+    return evaluate({"-o", work.path("e"), "--problems", "spmv", "--models", work.path("models"),
+                     "--datasets", datasets, matrix});
+  };
+  fs::create_directories(work.path("e/spmv1-01234567/cache/first"));
+  const RunResult trained = run(work.matrix(), work.path("datasets"));
+  INFO(trained.err);
+  CHECK(trained.ok());
+  CHECK(trained.err.find("matrix left out, the model was trained on it") != std::string::npos);
+  fs::copy_file(work.path("matrix.mtx"), work.path("other.mtx"));
+  const RunResult unseen = run(work.path("other.mtx"), work.path("datasets"));
+  CHECK(unseen.end.code == 6);
+  CHECK(unseen.err.find("other failed") != std::string::npos);
+  CHECK(run(work.path("other.mtx"), work.path("nowhere")).end.code == 3);
+  CHECK(evaluate({"-o", work.path("e"), "--ways", "normal fastest", "x.mtx"}).end.code == 2);
+  CHECK(evaluate({"-o", work.path("e"), "--page", work.path("matrix.mtx"), "x.mtx"}).end.code == 3);
+}
