@@ -43,6 +43,7 @@ struct Options {
   double censor_ratio = 4;
   double validation_share = 0.2;
   double max_fill = 20;
+  double time_limit_s = 0;
   std::string shard;
   std::string output;
 
@@ -80,6 +81,8 @@ void add_collect_options(CLI::App& app, Options& options) {
   app.add_option("--max-fill", options.max_fill, "Values a format may store per nonzero")
       ->check(CLI::Range(1.0, 1e6))
       ->capture_default_str();
+  app.add_option("--time-limit", options.time_limit_s, "Seconds after which no new work starts")
+      ->check(CLI::PositiveNumber);
   app.add_option("--shard", options.shard,
                  "INDEX/COUNT: do one of COUNT equal parts (default: from SLURM_ARRAY_TASK_ID and _COUNT)");
   app.add_option("-o,--output", options.output, "The dataset, JSON Lines; continued when it is there");
@@ -181,7 +184,8 @@ collect::CollectOptions collect_options(const Options& options) {
   return result;
 }
 
-ExitCode run_collect(const Options& options, const StopToken& stop) {
+ExitCode run_collect(const Options& options, StopToken stop) {
+  if (options.time_limit_s > 0) stop = stop.with_budget(options.time_limit_s);
   const collect::CollectOptions collecting = collect_options(options);
   const collect::CollectSummary summary = collect::collect(collecting, stop);
   spdlog::info("{}: {} records, {} of them new in {:.1f} s ({:.1f}/s), {} failed; {} matrices complete",

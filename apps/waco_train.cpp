@@ -48,6 +48,7 @@ struct Options {
   double time_limit_s = 0;
   bool resume = false;
   std::string init;
+  bool freeze_embeddings = false;
   std::string plot;
   bool json = false;
 
@@ -91,6 +92,9 @@ bool parse(int argc, char** argv, Options& options) {
       ->check(CLI::PositiveNumber);
   app.add_flag("--resume", options.resume, "Continue the run that the model folder has a checkpoint of");
   app.add_option("--init", options.init, "Start from the weights of this model folder");
+  app.add_flag("--freeze-embeddings", options.freeze_embeddings,
+               "Train only the predictor; patterns and points are embedded as the --init model does")
+      ->needs("--init");
   app.add_option("--plot", options.plot, "Write curves over the epochs, an HTML page");
   add_data_options(app, options);
   add_common_options(app, kProgram, options.common);
@@ -151,6 +155,7 @@ train::TrainingOptions training_options(const Options& options) {
   result.seed = options.common.seed;
   result.resume = options.resume;
   result.init = options.init;
+  result.freeze_embeddings = options.freeze_embeddings;
   result.created_by = {{"program", kProgram}, {"version", version()}, {"command", options.command}};
   return result;
 }

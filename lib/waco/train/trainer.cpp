@@ -52,6 +52,17 @@ double validation_score(const Epoch& epoch) {
   return score(epoch.corrected) + 0.25 * score(epoch.retrieved);
 }
 
+/// Those that the options let change; the others keep no gradients.
+Optimizer::Tensors trained_parameters(const Network& network, const TrainerOptions& options) {
+  Optimizer::Tensors trained;
+  for (const auto& [name, parameter] : network.parameters()) {
+    const bool predicts = name.starts_with("retrieve.") || name.starts_with("correct.");
+    parameter.set_requires_grad(predicts || !options.freeze_embeddings);
+    if (parameter.requires_grad()) trained.emplace(name, parameter);
+  }
+  return trained;
+}
+
 /// One run; see train_network.
 class Training {
  public:
@@ -61,7 +72,8 @@ class Training {
         training_(training),
         validation_(validation.empty() ? training : validation),
         options_(options),
-        optimizer_(network.parameters(), options.optimizer),
+        trained_(trained_parameters(network, options)),
+        optimizer_(trained_, options.optimizer),
         checkpoint_(checkpoint) {
     network_.set_regularisation(options.regularisation);
     const size_t per_step = static_cast<size_t>(options_.groups_per_step);
@@ -223,6 +235,7 @@ class Training {
   Network& network_;
   const Examples training_, validation_;
   const TrainerOptions options_;
+  const Optimizer::Tensors trained_;
   Optimizer optimizer_;
   CheckpointFolder checkpoint_;
   int64_t steps_per_epoch_ = 1;

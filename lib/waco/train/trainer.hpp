@@ -25,6 +25,7 @@ struct TrainerOptions {
   int points_per_group = 128;  ///< of one step; larger groups are sampled anew each time
   int patience = 0;  ///< epochs without a better validation after which training ends; 0: all epochs
   uint64_t seed = 1;
+  bool freeze_embeddings = false;  ///< only the predictor changes: retrieve and correct of docs/model.md
   LossOptions loss;
   Regularisation regularisation;
   OptimizerOptions optimizer;

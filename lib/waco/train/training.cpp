@@ -144,6 +144,7 @@ TrainerOptions trainer_options(const TrainingOptions& options) {
   result.learning_rate = options.learning_rate.value_or(cheap ? 2e-3 : 1e-3);
   result.patience = options.patience.value_or(cheap ? 40 : 10);
   result.seed = options.seed;
+  result.freeze_embeddings = options.freeze_embeddings;
   result.loss.kind = options.loss == "l2" ? Loss::kL2 : Loss::kRank;
   apply_tweaks(options.tweaks, result);
   return result;

@@ -33,7 +33,8 @@ struct TrainingOptions {
   nlohmann::json tweaks;  ///< further options of TrainerOptions by name, for experiments
   uint64_t seed = 1;
   bool resume = false;
-  std::filesystem::path init;  ///< model folder to start from; empty: random weights
+  std::filesystem::path init;      ///< model folder to start from; empty: random weights
+  bool freeze_embeddings = false;  ///< only the predictor is trained
   nlohmann::ordered_json created_by;
 };
 
