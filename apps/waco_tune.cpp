@@ -18,6 +18,7 @@
 #include "waco/matrix/inputs.hpp"
 #include "waco/matrix/read.hpp"
 #include "waco/search/named.hpp"
+#include "waco/tune/calibration.hpp"
 #include "waco/tune/emit.hpp"
 #include "waco/tune/model_places.hpp"
 #include "waco/tune/plan_file.hpp"
@@ -38,6 +39,7 @@ constexpr const char* kExamples = R"(Examples:
   waco-tune mesh.mtx --schedule "spmv f32 | A: i:U k:C | loop: i k | par: i static x2"
   zcat big.mtx.gz | waco-tune - --op sddmm --effort quick --budget 30
   waco-tune --list matrices.txt --op spmv -o results.jsonl       (run again, it does what is missing)
+  waco-tune --calibrate --op spmv --minutes 5
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 unreadable input, 4 verification failed, 5 compiler unusable,
 6 some of several matrices failed.)";
@@ -55,9 +57,11 @@ struct Options {
   std::string model;
   std::string index;
   std::string search;
+  std::string space = "all";
   std::string plan_file;
   std::string kernel_file;
-  std::string space = "all";
+  bool calibrate = false;
+  double minutes = 5;
   bool json = false;
   bool jsonl = false;
   std::string command;
@@ -100,19 +104,28 @@ bool parse(int argc, char** argv, Options& options) {
   app.add_option("--search", options.search,
                  "How points are found: exact or anns (with --index), neighbours, tpe, bandit, random")
       ->check(CLI::IsMember(search::search_names()));
-  app.add_option("-o,--output", options.plan_file,
-                 "Write the plan, a JSON document; of several matrices JSON Lines, continued when there");
-  app.add_option("--emit", options.kernel_file, "Write the best kernel, one self-contained C++ file");
-  auto* json = app.add_flag("--json", options.json, "Print the plan document on stdout");
   app.add_option("--space", options.space,
                  "What of a point varies: all; format, each with its default schedule; schedule, over CSR")
       ->check(CLI::IsMember({"all", "format", "schedule"}))
       ->excludes(app.get_option("--schedule"))
       ->capture_default_str();
+  app.add_option("-o,--output", options.plan_file,
+                 "Write the plan, a JSON document; of several matrices JSON Lines, continued when there");
+  app.add_option("--emit", options.kernel_file, "Write the best kernel, one self-contained C++ file");
+  auto* calibrate =
+      app.add_flag("--calibrate", options.calibrate,
+                   "Measure for some minutes and fit the built-in model (of --op, or of every op) "
+                   "to this machine");
+  app.add_option("--minutes", options.minutes, "Of measuring for each op that is calibrated")
+      ->needs(calibrate)
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  auto* json = app.add_flag("--json", options.json, "Print the plan document on stdout");
   app.add_flag("--jsonl", options.jsonl, "Print one document a line on stdout")->excludes(json);
   add_common_options(app, kProgram, options.common);
   options.command = command_text(argc, argv);
   if (!parse_command_line(app, argc, argv, options.common)) return false;
+  if (options.calibrate) return true;
   if (options.inputs.paths.empty() && options.inputs.lists.empty())
     throw UsageError("name a matrix, or --list a file that does (--help tells more)");
   if (!options.single() && (options.json || !options.kernel_file.empty()))
@@ -154,6 +167,7 @@ tune::TuneOptions tune_options(const Options& options, const tune::ChosenProblem
   result.effort_by_calls = options.calls && options.effort.empty() && chosen.points.empty();
   result.top = options.top;
   result.max_fill = options.max_fill;
+  result.subspace = *schedule::parse_subspace(options.space);
   result.budget_s = options.budget_s;
   choose_model(options, result);
   return result;
@@ -167,7 +181,6 @@ void print_document(const std::string& text) {
 void write(const Options& options, const matrix::SparseTensor& tensor, const tune::TuneResult& result) {
   const nlohmann::ordered_json document = tune::plan_document(result, kProgram, options.command);
   if (!options.plan_file.empty()) {
-  result.subspace = *schedule::parse_subspace(options.space);
     write_file_atomically(options.plan_file, document.dump(2, ' ', false, kReplace) + "\n");
     spdlog::info("wrote {}", options.plan_file);
   }
@@ -282,7 +295,25 @@ ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, c
   return num_failed > 0 ? ExitCode::kPartial : ExitCode::kDone;
 }
 
+ExitCode calibrate_models(const Options& options, const StopToken& stop) {
+  for (const schedule::Op op : tune::ops_to_calibrate(options.problem.op, options.model)) {
+    tune::CalibrationOptions calibration;
+    calibration.op = op;
+    calibration.start = tune::calibration_start(op, options.model);
+    calibration.matrices = options.inputs.paths;
+    calibration.lists = options.inputs.lists;
+    calibration.minutes = options.minutes;
+    calibration.threads = options.common.threads;
+    calibration.compiler = options.common.compiler;
+    calibration.quiet = options.common.quiet;
+    const tune::CalibrationResult result = tune::calibrate(calibration, stop);
+    if (!options.common.quiet) fmt::print(stderr, "{}", tune::to_text(op, result));
+  }
+  return ExitCode::kDone;
+}
+
 ExitCode run(const Options& options, const StopToken& stop) {
+  if (options.calibrate) return calibrate_models(options, stop);
   const tune::ChosenProblem chosen = tune::choose_problem(options.problem);
   const tune::TuneOptions tuning = tune_options(options, chosen);
   if (options.single()) return tune_one(options, tuning, stop);

@@ -24,13 +24,24 @@ std::vector<fs::path> model_folders() {
   return folders;
 }
 
+std::optional<ModelPlace> model_in(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::exists(folder / "model.json", error)) return std::nullopt;
+  const fs::path index = folder / "index";
+  return ModelPlace{folder, fs::exists(index / "index.json", error) ? index : fs::path()};
+}
+
 std::optional<ModelPlace> find_model(schedule::Op op) {
+  for (const fs::path& folder : model_folders())
+    if (auto place = model_in(folder / schedule::name(op))) return place;
+  return std::nullopt;
+}
+
+std::optional<ModelPlace> find_built_in_model(schedule::Op op) {
+  const fs::path user = user_data_folder();
   for (const fs::path& folder : model_folders()) {
-    const fs::path model = folder / schedule::name(op);
-    std::error_code error;
-    if (!fs::exists(model / "model.json", error)) continue;
-    const fs::path index = model / "index";
-    return ModelPlace{model, fs::exists(index / "index.json", error) ? index : fs::path()};
+    if (!user.empty() && folder == user / "models") continue;
+    if (auto place = model_in(folder / schedule::name(op))) return place;
   }
   return std::nullopt;
 }

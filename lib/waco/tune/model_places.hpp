@@ -22,7 +22,12 @@ std::filesystem::path user_data_folder();
 /// with the running program.
 std::vector<std::filesystem::path> model_folders();
 
+/// The model in a folder, with the index inside it; nullopt when there is none.
+std::optional<ModelPlace> model_in(const std::filesystem::path& folder);
+
 /// The first folder with a model of the op; nullopt when there is none.
 std::optional<ModelPlace> find_model(schedule::Op op);
+/// The same without the user's.
+std::optional<ModelPlace> find_built_in_model(schedule::Op op);
 
 }  // namespace waco::tune

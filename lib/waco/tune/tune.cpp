@@ -137,8 +137,11 @@ void Run::add_warnings() {
         options_.learned->model.manifest().value("machine", nlohmann::json::object());
     const std::string cpu = trained_on.value("cpu", "");
     if (!cpu.empty() && cpu != result_.machine.cpu_model)
-      result_.warnings.push_back(fmt::format(
-          "the cost model was trained on another machine ({}); it ranks, and measuring here decides", cpu));
+      result_.warnings.push_back(
+          fmt::format("the cost model was trained on another machine ({}); it ranks, and measuring here "
+                      "decides (waco-tune "
+                      "--calibrate --op {} fits it to this one)",
+                      cpu, schedule::name(options_.problem.op)));
   }
   double rejected = result_.baseline ? result_.baseline->rejected_share : 0;
   for (const Candidate& candidate : result_.candidates)

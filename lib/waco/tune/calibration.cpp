@@ -1,0 +1,271 @@
+// Collect, train, judge, index, replace.
+#include "waco/tune/calibration.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "waco/base/artifact.hpp"
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+#include "waco/base/machine.hpp"
+#include "waco/base/process.hpp"
+#include "waco/base/program.hpp"
+#include "waco/dataset/dataset_file.hpp"
+#include "waco/measure/compiler.hpp"
+
+namespace waco::tune {
+namespace fs = std::filesystem;
+
+namespace {
+
+using nlohmann::json;
+
+// Corpus and split of the built-in datasets: what their models were judged on is judged on here too.
+constexpr int kNumSynthetic = 84;
+constexpr int kSeed = 7;
+// A few points each on many matrices tell more of a machine than many points on a few.
+constexpr int kPerMatrix = 30;
+constexpr size_t kFewest = 3;  ///< matrices to learn from
+constexpr const char* kModelFormat = "waco-model";
+constexpr int kModelVersion = 1;
+constexpr double kStep_s = 3600;  ///< no step after measuring takes this long
+
+std::string program(const std::string& name) {
+  const fs::path path = program_folder() / name;
+  std::error_code error;
+  if (!fs::exists(path, error))
+    throw EnvironmentError(fmt::format("--calibrate needs {}, which is not in {}{}", name,
+                                       path.parent_path().string(),
+                                       name == "waco-train" ? "; build it where libtorch is installed" : ""));
+  return path;
+}
+
+std::string last_line(const std::string& text) {
+  const size_t end = text.find_last_not_of("\n ");
+  if (end == std::string::npos) return "it said nothing";
+  const size_t begin = text.rfind('\n', end);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1,
+                     end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+}
+
+/// Runs a step to its end and returns what it printed.
+std::string run_step(const std::vector<std::string>& arguments, const StopToken& stop) {
+  RunOptions options;
+  options.timeout_s = kStep_s;
+  options.max_output_bytes = size_t{1} << 26;
+  options.stop = [&stop] { return stop.stop_requested(); };
+  const RunResult result = run_process(arguments, options);
+  if (result.stopped)
+    throw EnvironmentError(
+        fmt::format("calibration was stopped ({}); the same command continues", stop.reason()));
+  if (!result.ok())
+    throw EnvironmentError(fmt::format("{} failed ({}): {}", fs::path(arguments[0]).filename().string(),
+                                       result.end.describe(), last_line(result.err)));
+  return result.out;
+}
+
+/// Runs a program that tells of its work on stderr. Asked to stop, it is asked to end, which it does with all
+/// its work kept.
+ProcessEnd run_in_view(const std::vector<std::string>& arguments, const StopToken& stop) {
+  ChildProcess child(arguments, {.descriptors = {{STDERR_FILENO, STDERR_FILENO}}});
+  while (!stop.stop_requested())
+    if (const auto end = child.wait(0.2)) return *end;
+  ::kill(child.pid(), SIGTERM);
+  const auto end = child.wait(120);
+  return end ? *end : child.kill();
+}
+
+CalibrationScore score_of(const json& report) {
+  const json& learned = report.at("metrics").at("learned");
+  return {learned.at("pairwise_accuracy"), learned.at("top1_regret"), learned.at("top10_regret")};
+}
+
+/// What training chooses its best epoch by; smaller is better.
+double badness(const CalibrationScore& score) {
+  return (1 - score.right_pairs) + 0.25 * std::log2(score.regret) + std::log2(score.regret_of_ten);
+}
+
+schedule::Op op_of_model(const fs::path& folder) {
+  const fs::path file = folder / "model.json";
+  const auto op = schedule::parse_op(read_artifact(file, kModelFormat, kModelVersion).value("op", ""));
+  if (!op) throw InputError(file.string(), 0, "is the manifest of a model of an unknown op");
+  return *op;
+}
+
+class Calibration {
+ public:
+  Calibration(const CalibrationOptions& options, const StopToken& stop)
+      : options_(options),
+        stop_(stop),
+        op_(schedule::name(options.op)),
+        manifest_(read_artifact(options.start.model / "model.json", kModelFormat, kModelVersion)),
+        threads_(std::to_string(options.threads > 0 ? options.threads : usable_threads())) {
+    const fs::path user = user_data_folder();
+    if (user.empty()) throw EnvironmentError("there is no home folder to keep a model in; set XDG_DATA_HOME");
+    // Measurements of one machine and compiler do not mix with those of another.
+    const std::string machine = content_hash(json(describe_machine(compiler())).dump()).substr(0, 12);
+    work_ = user / "calibration" / (op_ + "-" + machine);
+    fresh_ = work_ / "model";
+    result_.model = user / "models" / op_;
+    std::error_code error;
+    for (const fs::path& folder : {work_, result_.model.parent_path()}) fs::create_directories(folder, error);
+    if (error) throw EnvironmentError(fmt::format("{}: can't be made: {}", work_.string(), error.message()));
+    for (const char* name : {"waco-collect", "waco-train", "waco-index"}) program(name);
+  }
+
+  CalibrationResult run() {
+    collect();
+    check_enough();
+    const json before = json::parse(
+        run_step(with_data({program("waco-train"), "evaluate", options_.start.model, "--json"}), stop_));
+    result_.before = score_of(before);
+    train();
+    if (badness(result_.after) > badness(result_.before)) return result_;
+    add_index();
+    replace_folder(fresh_, result_.model);
+    result_.replaced = true;
+    return result_;
+  }
+
+ private:
+  std::string compiler() const { return measure::Compiler::find(options_.compiler).target().command; }
+
+  /// A dataset for each type and size of the dense index that the model was trained on, in equal times.
+  void collect() {
+    const json types = manifest_.at("types"), sizes = manifest_.at("rhs");
+    const double seconds = options_.minutes * 60 / static_cast<double>(types.size() * sizes.size());
+    for (const std::string type : types)
+      for (const int64_t rhs : sizes) {
+        datasets_.push_back(work_ / fmt::format("{}-{}.jsonl", type, rhs));
+        std::vector<std::string> arguments{program("waco-collect"), "--op", op_, "--type", type, "-o",
+                                           datasets_.back()};
+        if (options_.op != schedule::Op::kSpmv) append(arguments, {"--rhs", std::to_string(rhs)});
+        append(arguments, {"--per-matrix", std::to_string(kPerMatrix), "--seed", std::to_string(kSeed)});
+        append(arguments, {"--threads", threads_, "--time-limit", fmt::format("{:.3f}", seconds)});
+        if (!options_.compiler.empty()) append(arguments, {"--compiler", options_.compiler});
+        if (options_.quiet) arguments.push_back("-q");
+        if (own_matrices()) {
+          append(arguments, options_.matrices);
+          for (const std::string& list : options_.lists) append(arguments, {"--list", list});
+        } else {
+          append(arguments, {"--synthetic", std::to_string(kNumSynthetic)});
+        }
+        const ProcessEnd end = run_in_view(arguments, stop_);
+        if (stop_.stop_requested())
+          throw EnvironmentError(
+              fmt::format("calibration was stopped ({}); measurements are kept, the same command continues",
+                          stop_.reason()));
+        const bool some_failed = end.exited && end.code == static_cast<int>(ExitCode::kPartial);
+        if (!end.exited || (end.code != 0 && !some_failed))
+          throw EnvironmentError(fmt::format("waco-collect failed ({})", end.describe()));
+      }
+  }
+
+  void check_enough() {
+    std::set<std::string> training, validation;
+    for (const fs::path& file : datasets_)
+      for (const dataset::Record& record : dataset::load_dataset(file).records) {
+        (record.split == dataset::Split::kValidation ? validation : training).insert(record.original);
+        ++result_.num_records;
+      }
+    result_.num_validation = static_cast<int64_t>(validation.size());
+    if (training.size() < kFewest || validation.empty())
+      throw EnvironmentError(
+          fmt::format("{}: {} matrices to learn from and {} to judge by were measured so far, too few; run "
+                      "it again, with "
+                      "more --minutes",
+                      op_, training.size(), validation.size()));
+  }
+
+  void train() {
+    std::error_code error;
+    fs::remove_all(fresh_, error);  // of a run that was ended
+    spdlog::info("{}: fine-tuning with {} records", op_, result_.num_records);
+    std::vector<std::string> arguments{program("waco-train"), "-o", fresh_, "--json", "--init",
+                                       options_.start.model};
+    append(arguments, {"--extractor", manifest_.at("extractor"), "--freeze-embeddings"});
+    append(arguments, {"--epochs", "60", "--lr", "5e-4", "--patience", "20"});
+    result_.after = score_of(json::parse(run_step(with_data(std::move(arguments)), stop_)));
+  }
+
+  void add_index() {
+    if (options_.start.index.empty()) return;
+    run_step({program("waco-index"), fresh_, "--from", options_.start.index, "-o", fresh_ / "index",
+              "--threads", threads_},
+             stop_);
+  }
+
+  bool own_matrices() const { return !options_.matrices.empty() || !options_.lists.empty(); }
+
+  static void append(std::vector<std::string>& arguments, const std::vector<std::string>& more) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+  }
+
+  /// The datasets, and where their matrices are.
+  std::vector<std::string> with_data(std::vector<std::string> arguments) const {
+    for (const fs::path& dataset : datasets_) arguments.push_back(dataset);
+    for (const auto* places : {&options_.matrices, &options_.lists})
+      for (const std::string& place : *places) append(arguments, {"--matrices", place});
+    append(arguments, {"--threads", threads_});
+    return arguments;
+  }
+
+  const CalibrationOptions& options_;
+  const StopToken& stop_;
+  const std::string op_;
+  const json manifest_;  ///< of the model to fit
+  const std::string threads_;
+  fs::path work_, fresh_;
+  std::vector<fs::path> datasets_;
+  CalibrationResult result_;
+};
+
+}  // namespace
+
+CalibrationResult calibrate(const CalibrationOptions& options, const StopToken& stop) {
+  return Calibration(options, stop).run();
+}
+
+std::vector<schedule::Op> ops_to_calibrate(const std::string& op, const fs::path& model) {
+  if (!op.empty()) return {*schedule::parse_op(op)};
+  if (!model.empty()) return {op_of_model(model)};
+  std::vector<schedule::Op> ops;
+  for (const schedule::Op each :
+       {schedule::Op::kSpmv, schedule::Op::kSpmm, schedule::Op::kSddmm, schedule::Op::kMttkrp})
+    if (find_built_in_model(each)) ops.push_back(each);
+  return ops;
+}
+
+ModelPlace calibration_start(schedule::Op op, const fs::path& model) {
+  if (!model.empty()) {
+    const schedule::Op own = op_of_model(model);
+    if (own != op)
+      throw UsageError(fmt::format("{} is a model of {}, not of {}", model.string(), schedule::name(own),
+                                   schedule::name(op)));
+    return *model_in(model);
+  }
+  if (const auto start = find_built_in_model(op)) return *start;
+  throw UsageError(fmt::format("there is no built-in model of {} to calibrate; --model names another",
+                               schedule::name(op)));
+}
+
+std::string to_text(schedule::Op op, const CalibrationResult& result) {
+  const auto score = [](const CalibrationScore& s) {
+    return fmt::format("{:.1f} % of the pairs right, first point {:.3f} times the best", 100 * s.right_pairs,
+                       s.regret);
+  };
+  std::string text =
+      fmt::format("{}: {} records of this machine, judged on {} matrices\n  before: {}\n  after:  {}\n",
+                  schedule::name(op), result.num_records, result.num_validation, score(result.before),
+                  score(result.after));
+  return text + (result.replaced ? fmt::format("  wrote {}\n", result.model.string())
+                                 : std::string("  no better: the model stays as it is\n"));
+}
+
+}  // namespace waco::tune

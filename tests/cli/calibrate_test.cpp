@@ -1,0 +1,145 @@
+// waco-tune --calibrate as users run it: what it replaces, what it leaves alone, and what an interruption
+// leaves.
+#include <signal.h>
+
+#include "../model/learned/random_model.hpp"
+#include "program.hpp"
+#include "waco/dataset/record.hpp"
+#include "waco/matrix/corpus.hpp"
+
+using namespace waco;
+using namespace waco::cli;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A model of another machine with its index, some small matrices on both sides of the split, and a home.
+struct Bench {
+  Bench() {
+    test::write_random_model(model, schedule::Op::kSpmv);
+    json manifest = parse_file(model + "/model.json");
+    manifest["machine"]["cpu"] = "a CPU of somebody else";
+    work.write("model/model.json", manifest.dump());
+    const RunResult index = Program("waco-index")
+                                .with(model, "--threads", "2", "--vertices", "300", "-o", model + "/index")
+                                .run();
+    INFO(index.err);
+    REQUIRE(index.ok());
+    std::string text;
+    int training = 0, validation = 0;
+    for (int n = 20; training < 5 || validation < 2; ++n) {
+      const std::string recipe = fmt::format("stencil2d n={}", n);
+      const bool judges =
+          dataset::split_of(matrix::synthetic_item(recipe).original, 7, 0.2) == dataset::Split::kValidation;
+      int& count = judges ? validation : training;
+      if (count < (judges ? 2 : 5)) text += "synthetic: " + recipe + "\n", ++count;
+    }
+    list = work.write("list", text);
+  }
+  Program calibrate(const char* minutes = "5") const {
+    return tune()
+        .with("--calibrate", "--op", "spmv", "--model", model, "--list", list, "--minutes", minutes)
+        .environment("XDG_DATA_HOME", work.path("home"));
+  }
+  std::string users_model() const { return work.path("home/waco/models/spmv"); }
+  json tuned(const std::string& matrix) const {
+    const RunResult result = tune()
+                                 .with(matrix, "--op", "spmv", "--effort", "none", "--json")
+                                 .environment("XDG_DATA_HOME", work.path("home"))
+                                 .run();
+    INFO(result.err);
+    REQUIRE(result.ok());
+    return json::parse(result.out);
+  }
+
+  Workspace work;
+  std::string model = work.path("model"), list;
+};
+
+}  // namespace
+
+TEST_CASE("cli: a calibrated model is this machine's, and is taken from then on", "[cli]") {
+  const Bench bench;
+  fs::create_directories(bench.work.path("home/waco/models"));
+  fs::copy(bench.model, bench.users_model(), fs::copy_options::recursive);
+  const std::string matrix = bench.work.matrix();
+  const json before = bench.tuned(matrix);
+  REQUIRE(before["warnings"].size() == 1);
+  CHECK(before["warnings"][0].get<std::string>().find("--calibrate --op spmv") != std::string::npos);
+
+  const RunResult run = bench.calibrate().run();
+  INFO(run.err);
+  REQUIRE(run.ok());
+  CHECK(run.err.find("% of the pairs right") != std::string::npos);
+  REQUIRE(run.err.find("wrote " + bench.users_model()) !=
+          std::string::npos);  // random weights are easily beaten
+  const json manifest = parse_file(bench.users_model() + "/model.json");
+  const json start = parse_file(bench.model + "/model.json");
+  CHECK(manifest["machine"]["cpu"] != start["machine"]["cpu"]);
+  CHECK(manifest["weights_hash"] != start["weights_hash"]);
+  CHECK(manifest["dataset"]["validation"]["groups"] == 2);
+  CHECK(manifest["training"]["freeze_embeddings"] == true);
+
+  const json after = bench.tuned(matrix);
+  CHECK(after["warnings"].empty());
+  CHECK(after["cost_model"] != before["cost_model"]);
+  CHECK(after["search"] == "exact");  // with the vertices of the model it came from
+
+  // Everything is measured already: again it only learns.
+  const RunResult again = bench.calibrate("0.001").run();
+  INFO(again.err);
+  CHECK(again.ok());
+  CHECK(again.err.find(" 0 of them new") != std::string::npos);
+}
+
+TEST_CASE("cli: a calibration that is ended leaves the user's model and goes on", "[cli]") {
+  const Bench bench;
+  fs::create_directories(bench.users_model());
+  bench.work.write("home/waco/models/spmv/model.json", "the user's own");
+  RunOptions options;
+  for (const double seconds : {0.5, 3.0}) {
+    const auto start = std::chrono::steady_clock::now();
+    options.environment = bench.calibrate().environment();
+    options.stop = [&] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > seconds;
+    };
+    const RunResult killed = run_process(bench.calibrate("0.1").arguments(), options);
+    INFO(killed.err);
+    if (!killed.stopped) break;  // a fast machine was done
+    CHECK(read_file(bench.users_model() + "/model.json") == "the user's own");
+  }
+  // The measuring child of a killed run ends by itself when its time is over.
+  RunResult run;
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    run = bench.calibrate().run();
+    if (run.ok()) break;
+    ::sleep(1);
+  }
+  INFO(run.err);
+  REQUIRE(run.ok());
+  CHECK(parse_file(bench.users_model() + "/model.json")["format"] == "waco-model");
+}
+
+TEST_CASE("cli: calibration says what it lacks", "[cli]") {
+  const Bench bench;
+  const auto home = [&](Program program) {
+    return program.environment("XDG_DATA_HOME", bench.work.path("home"));
+  };
+  const std::string one = bench.work.write("one", "synthetic: stencil2d n=20\n");
+  check_refused(home(tune().with("--calibrate", "--model", bench.model, "--list", one)), 1, "too few");
+  check_refused(home(tune().with("--calibrate", "--op", "spmm", "--model", bench.model)), 2,
+                "is a model of spmv");
+  check_refused(home(tune().with("--calibrate", "--model", bench.work.path("nowhere"))), 3, "nowhere");
+  check_refused(tune().with("--minutes", "3", "x.mtx", "--op", "spmv"), 2, "--calibrate");
+
+  const fs::path alone = bench.work.path("alone");
+  fs::create_directories(alone);
+  fs::copy_file(std::string(WACO_BIN_DIR) + "/waco-tune", alone / "waco-tune");
+  RunOptions options;
+  options.environment = {{"XDG_DATA_HOME", bench.work.path("home")}};
+  const RunResult lonely =
+      run_process({(alone / "waco-tune").string(), "--calibrate", "--model", bench.model}, options);
+  CHECK(lonely.end.code == 1);
+  CHECK(lonely.err.find("--calibrate needs waco-collect") != std::string::npos);
+}
