@@ -120,9 +120,8 @@ TEST_CASE("timing: settled contestants leave the rounds when they may", "[measur
     wait_us(static_cast<int>(growing_us));
     growing_us *= 1.6;
   };
-  const std::vector<ContestantTimes> times =
-      time_contestants({[] { wait_us(2000); }, [&] { ++steady, wait_us(2000); }, grow}, options,
-                       {2e6, 2e6, 2e6});
+  const std::vector<ContestantTimes> times = time_contestants(
+      {[] { wait_us(2000); }, [&] { ++steady, wait_us(2000); }, grow}, options, {2e6, 2e6, 2e6});
   REQUIRE(times.size() == 3);
   CHECK(wild == 12);
   CHECK(steady <= wild);
