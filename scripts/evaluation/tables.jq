@@ -7,9 +7,9 @@ def digits($n): if . == null then ""
     | if $n == 0 then $whole
       else $whole + "." + ($all % $unit | tostring | (("0" * ($n - length)) // "") + .) end
   end;
-# Two digits after the point below ten, three significant ones below one.
+# Two or three significant digits.
 def times: if . == null then "" elif . >= 100 then digits(0) elif . >= 10 then digits(1)
-  elif . >= 0.1 then digits(2) else digits(4) end;
+  elif . >= 0.1 then digits(2) else digits([9, 1 - (log10 | floor)] | min) end;
 def percent: if . == null then "" else "\(. * 100 | digits(1)) %" end;
 def row: "| " + (map(tostring) | join(" | ")) + " |";
 def header: row, ("|" + ("---|" * length));
@@ -64,7 +64,7 @@ def matrices_table:
     + (.ways as $w | ["format", "schedule", "normal", "closed", "none", "quick", "full"]
        | map($w[.].speedup | times)) | row);
 
-"Table 4 and 5 of the paper: both together (learned model, `--effort normal`) over one half alone and over `fixed_csr`, geometric",
+"Tables 4 and 5 of the paper: both together (learned model, `--effort normal`) over one half alone and over `fixed_csr`, geometric",
 "means; in brackets on how many matrices it is not more than 2 % behind.\n",
 ways_table,
 "\nOver `fixed_csr` by effort:\n",
