@@ -94,6 +94,23 @@ TEST_CASE("trainer: the same seed gives the same weights, another one does not",
   CHECK(first != train(2));
 }
 
+TEST_CASE("trainer: with frozen embeddings only the predictor changes", "[train]") {
+  TemporaryFolder folder;
+  Network network = data().network();
+  const auto before = weights_of(network);
+  TrainerOptions options = options_of(3);
+  options.freeze_embeddings = true;
+  train_network(network, data().training, data().validation, options, folder.path() / "c", false, {});
+  bool changed = false;
+  for (const auto& [name, weights] : weights_of(network)) {
+    INFO(name);
+    const bool predicts = name.starts_with("retrieve.") || name.starts_with("correct.");
+    changed = changed || (predicts && weights != before.at(name));
+    if (!predicts) CHECK(weights == before.at(name));
+  }
+  CHECK(changed);
+}
+
 TEST_CASE("trainer: a run that was ended and resumed gives the weights of one that was not", "[train]") {
   TemporaryFolder folder;
   const auto train = [&](Network& network, const std::string& name, bool resume, const StopToken& stop) {

@@ -2,22 +2,19 @@
 #include "waco/tune/calibration.hpp"
 
 #include <fmt/format.h>
-#include <signal.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/machine.hpp"
-#include "waco/base/process.hpp"
-#include "waco/base/program.hpp"
 #include "waco/dataset/dataset_file.hpp"
 #include "waco/measure/compiler.hpp"
+#include "waco/tune/sibling_programs.hpp"
 
 namespace waco::tune {
 namespace fs = std::filesystem;
@@ -31,64 +28,14 @@ constexpr int kNumSynthetic = 84;
 constexpr int kSeed = 7;
 // A few points each on many matrices tell more of a machine than many points on a few.
 constexpr int kPerMatrix = 30;
+constexpr double kClearlyBetter = 0.01;
 constexpr size_t kFewest = 3;  ///< matrices to learn from
 constexpr const char* kModelFormat = "waco-model";
 constexpr int kModelVersion = 1;
-constexpr double kStep_s = 3600;  ///< no step after measuring takes this long
-
-std::string program(const std::string& name) {
-  const fs::path path = program_folder() / name;
-  std::error_code error;
-  if (!fs::exists(path, error))
-    throw EnvironmentError(fmt::format("--calibrate needs {}, which is not in {}{}", name,
-                                       path.parent_path().string(),
-                                       name == "waco-train" ? "; build it where libtorch is installed" : ""));
-  return path;
-}
-
-std::string last_line(const std::string& text) {
-  const size_t end = text.find_last_not_of("\n ");
-  if (end == std::string::npos) return "it said nothing";
-  const size_t begin = text.rfind('\n', end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1,
-                     end - (begin == std::string::npos ? 0 : begin + 1) + 1);
-}
-
-/// Runs a step to its end and returns what it printed.
-std::string run_step(const std::vector<std::string>& arguments, const StopToken& stop) {
-  RunOptions options;
-  options.timeout_s = kStep_s;
-  options.max_output_bytes = size_t{1} << 26;
-  options.stop = [&stop] { return stop.stop_requested(); };
-  const RunResult result = run_process(arguments, options);
-  if (result.stopped)
-    throw EnvironmentError(
-        fmt::format("calibration was stopped ({}); the same command continues", stop.reason()));
-  if (!result.ok())
-    throw EnvironmentError(fmt::format("{} failed ({}): {}", fs::path(arguments[0]).filename().string(),
-                                       result.end.describe(), last_line(result.err)));
-  return result.out;
-}
-
-/// Runs a program that tells of its work on stderr. Asked to stop, it is asked to end, which it does with all
-/// its work kept.
-ProcessEnd run_in_view(const std::vector<std::string>& arguments, const StopToken& stop) {
-  ChildProcess child(arguments, {.descriptors = {{STDERR_FILENO, STDERR_FILENO}}});
-  while (!stop.stop_requested())
-    if (const auto end = child.wait(0.2)) return *end;
-  ::kill(child.pid(), SIGTERM);
-  const auto end = child.wait(120);
-  return end ? *end : child.kill();
-}
 
 CalibrationScore score_of(const json& report) {
   const json& learned = report.at("metrics").at("learned");
-  return {learned.at("pairwise_accuracy"), learned.at("top1_regret"), learned.at("top10_regret")};
-}
-
-/// What training chooses its best epoch by; smaller is better.
-double badness(const CalibrationScore& score) {
-  return (1 - score.right_pairs) + 0.25 * std::log2(score.regret) + std::log2(score.regret_of_ten);
+  return {learned.at("pairwise_accuracy"), learned.at("top1_regret")};
 }
 
 schedule::Op op_of_model(const fs::path& folder) {
@@ -111,24 +58,27 @@ class Calibration {
     // Measurements of one machine and compiler do not mix with those of another.
     const std::string machine = content_hash(json(describe_machine(compiler())).dump()).substr(0, 12);
     work_ = user / "calibration" / (op_ + "-" + machine);
-    fresh_ = work_ / "model";
     result_.model = user / "models" / op_;
     std::error_code error;
     for (const fs::path& folder : {work_, result_.model.parent_path()}) fs::create_directories(folder, error);
     if (error) throw EnvironmentError(fmt::format("{}: can't be made: {}", work_.string(), error.message()));
-    for (const char* name : {"waco-collect", "waco-train", "waco-index"}) program(name);
+    for (const char* name : {"waco-collect", "waco-train", "waco-index"}) sibling_program(name);
   }
 
   CalibrationResult run() {
     collect();
     check_enough();
-    const json before = json::parse(
-        run_step(with_data({program("waco-train"), "evaluate", options_.start.model, "--json"}), stop_));
+    const json before = json::parse(run_silently(
+        with_data({sibling_program("waco-train"), "evaluate", options_.start.model, "--json"}), stop_));
     result_.before = score_of(before);
-    train();
-    if (badness(result_.after) > badness(result_.before)) return result_;
-    add_index();
-    replace_folder(fresh_, result_.model);
+    Trained best = train("predictor", false);
+    // The whole network soon knows a few synthetic matrices by heart: it has to be clearly better.
+    Trained whole = train("network", true);
+    if (whole.score.right_pairs > best.score.right_pairs + kClearlyBetter) std::swap(best, whole);
+    result_.after = best.score;
+    if (result_.after.right_pairs < result_.before.right_pairs) return result_;
+    add_index(best.folder);
+    replace_folder(best.folder, result_.model);
     result_.replaced = true;
     return result_;
   }
@@ -142,21 +92,8 @@ class Calibration {
     const double seconds = options_.minutes * 60 / static_cast<double>(types.size() * sizes.size());
     for (const std::string type : types)
       for (const int64_t rhs : sizes) {
-        datasets_.push_back(work_ / fmt::format("{}-{}.jsonl", type, rhs));
-        std::vector<std::string> arguments{program("waco-collect"), "--op", op_, "--type", type, "-o",
-                                           datasets_.back()};
-        if (options_.op != schedule::Op::kSpmv) append(arguments, {"--rhs", std::to_string(rhs)});
-        append(arguments, {"--per-matrix", std::to_string(kPerMatrix), "--seed", std::to_string(kSeed)});
-        append(arguments, {"--threads", threads_, "--time-limit", fmt::format("{:.3f}", seconds)});
-        if (!options_.compiler.empty()) append(arguments, {"--compiler", options_.compiler});
-        if (options_.quiet) arguments.push_back("-q");
-        if (own_matrices()) {
-          append(arguments, options_.matrices);
-          for (const std::string& list : options_.lists) append(arguments, {"--list", list});
-        } else {
-          append(arguments, {"--synthetic", std::to_string(kNumSynthetic)});
-        }
-        const ProcessEnd end = run_in_view(arguments, stop_);
+        const fs::path file = work_ / fmt::format("{}-{}.jsonl", type, rhs);
+        const ProcessEnd end = run_in_view(collect_command(type, rhs, seconds, file), stop_);
         if (stop_.stop_requested())
           throw EnvironmentError(
               fmt::format("calibration was stopped ({}); measurements are kept, the same command continues",
@@ -164,7 +101,24 @@ class Calibration {
         const bool some_failed = end.exited && end.code == static_cast<int>(ExitCode::kPartial);
         if (!end.exited || (end.code != 0 && !some_failed))
           throw EnvironmentError(fmt::format("waco-collect failed ({})", end.describe()));
+        if (fs::exists(file)) datasets_.push_back(file);
       }
+  }
+
+  std::vector<std::string> collect_command(const std::string& type, int64_t rhs, double seconds,
+                                           const fs::path& file) const {
+    std::vector<std::string> command{
+        sibling_program("waco-collect"), "--op", op_, "--type", type, "-o", file};
+    if (schedule::has_dense_index(options_.op)) append(command, {"--rhs", std::to_string(rhs)});
+    append(command, {"--per-matrix", std::to_string(kPerMatrix), "--seed", std::to_string(kSeed)});
+    append(command, {"--threads", threads_, "--time-limit", fmt::format("{:.3f}", seconds)});
+    if (!options_.compiler.empty()) append(command, {"--compiler", options_.compiler});
+    if (options_.quiet) command.push_back("-q");
+    append(command, options_.matrices);
+    for (const std::string& list : options_.lists) append(command, {"--list", list});
+    if (options_.matrices.empty() && options_.lists.empty())
+      append(command, {"--synthetic", std::to_string(kNumSynthetic)});
+    return command;
   }
 
   void check_enough() {
@@ -178,30 +132,35 @@ class Calibration {
     if (training.size() < kFewest || validation.empty())
       throw EnvironmentError(
           fmt::format("{}: {} matrices to learn from and {} to judge by were measured so far, too few; run "
-                      "it again, with "
-                      "more --minutes",
+                      "it again, with more --minutes",
                       op_, training.size(), validation.size()));
   }
 
-  void train() {
+  /// A model trained from the start: its predictor alone, or all of it.
+  struct Trained {
+    fs::path folder;
+    CalibrationScore score;
+  };
+
+  Trained train(const char* name, bool whole) {
+    Trained trained{work_ / name, {}};
     std::error_code error;
-    fs::remove_all(fresh_, error);  // of a run that was ended
-    spdlog::info("{}: fine-tuning with {} records", op_, result_.num_records);
-    std::vector<std::string> arguments{program("waco-train"), "-o", fresh_, "--json", "--init",
-                                       options_.start.model};
-    append(arguments, {"--extractor", manifest_.at("extractor"), "--freeze-embeddings"});
-    append(arguments, {"--epochs", "60", "--lr", "5e-4", "--patience", "20"});
-    result_.after = score_of(json::parse(run_step(with_data(std::move(arguments)), stop_)));
+    fs::remove_all(trained.folder, error);  // of a run that was ended
+    spdlog::info("{}: fine-tuning the {} with {} records", op_, name, result_.num_records);
+    std::vector<std::string> command{sibling_program("waco-train"), "-o", trained.folder, "--json"};
+    append(command, {"--init", options_.start.model, "--extractor", manifest_.at("extractor")});
+    append(command, {"--epochs", "60", "--lr", "5e-4", "--patience", "20"});
+    if (!whole) command.push_back("--freeze-embeddings");
+    trained.score = score_of(json::parse(run_silently(with_data(std::move(command)), stop_)));
+    return trained;
   }
 
-  void add_index() {
+  void add_index(const fs::path& model) {
     if (options_.start.index.empty()) return;
-    run_step({program("waco-index"), fresh_, "--from", options_.start.index, "-o", fresh_ / "index",
-              "--threads", threads_},
-             stop_);
+    run_silently({sibling_program("waco-index"), model, "--from", options_.start.index, "-o", model / "index",
+                  "--threads", threads_},
+                 stop_);
   }
-
-  bool own_matrices() const { return !options_.matrices.empty() || !options_.lists.empty(); }
 
   static void append(std::vector<std::string>& arguments, const std::vector<std::string>& more) {
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -221,7 +180,7 @@ class Calibration {
   const std::string op_;
   const json manifest_;  ///< of the model to fit
   const std::string threads_;
-  fs::path work_, fresh_;
+  fs::path work_;  ///< measurements, and models until they are judged
   std::vector<fs::path> datasets_;
   CalibrationResult result_;
 };

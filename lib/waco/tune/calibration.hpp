@@ -29,7 +29,6 @@ struct CalibrationOptions {
 struct CalibrationScore {
   double right_pairs = 0;  ///< share of the pairs of points in the right order
   double regret = 1;       ///< time of the first point over the best measured, geometric mean
-  double regret_of_ten = 1;
 };
 
 struct CalibrationResult {
@@ -40,10 +39,10 @@ struct CalibrationResult {
   std::filesystem::path model;  ///< the user's model folder of the op
 };
 
-/// Measures for the given time, or until the corpus is done; fine-tunes the predictor of `start`; puts it in
-/// the place of the user's model in one step if it ranks this machine's validation matrices no worse.
-/// Measurements are kept: after any interruption the same call goes on, and the user's model is the old one
-/// until the new one is complete.
+/// Measures for the given time, or until the corpus is done; fine-tunes `start`, the predictor alone
+/// or, where that is clearly better, the whole network; puts it in the place of the user's model in one step
+/// if it ranks this machine's validation matrices no worse. Measurements are kept: after any interruption the
+/// same call goes on, and the user's model is the old one until the new one is complete.
 ///
 /// Throws EnvironmentError when a program is missing or fails, when `stop` ended it, or when too little was
 /// measured to judge by.

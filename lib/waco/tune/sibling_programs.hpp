@@ -1,0 +1,23 @@
+// The other programs of the project, for steps that this one leaves to them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "waco/base/process.hpp"
+#include "waco/base/signals.hpp"
+
+namespace waco::tune {
+
+/// Path of a program beside the running one. Throws EnvironmentError when it is not there.
+std::string sibling_program(const std::string& name);
+
+/// Runs a step to its end and returns what it printed. Throws EnvironmentError with the last line of its
+/// stderr when it fails, and when `stop` ended it.
+std::string run_silently(const std::vector<std::string>& arguments, const StopToken& stop);
+
+/// Runs a program that tells of its work on stderr. When `stop` asks for it, the program is asked to end,
+/// which it does with its work kept.
+ProcessEnd run_in_view(const std::vector<std::string>& arguments, const StopToken& stop);
+
+}  // namespace waco::tune
