@@ -55,6 +55,9 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$folder" ] || fail "-o FOLDER is required"
 [ ${#inputs[@]} -gt 0 ] || [ $tables_only -eq 1 ] || fail "name matrices, or a file that lists them"
+for input in ${inputs[@]+"${inputs[@]}"}; do
+  [ -f "$input" ] && [ -r "$input" ] || fail "$input can't be read" 3
+done
 command -v jq >/dev/null || fail "jq is needed" 1
 tune=${WACO_BIN:-$root/build/bin}/waco-tune
 [ -x "$tune" ] || [ $tables_only -eq 1 ] || fail "there is no program $tune; build it, or set WACO_BIN to its folder" 5

@@ -155,6 +155,9 @@ TEST_CASE("cli: an evaluation leaves out what its model was trained on", "[cli]"
   CHECK(unseen.end.code == 6);
   CHECK(unseen.err.find("other failed") != std::string::npos);
   CHECK(run(work.path("other.mtx"), work.path("nowhere")).end.code == 3);
-  CHECK(evaluate({"-o", work.path("e"), "--ways", "normal fastest", "x.mtx"}).end.code == 2);
-  CHECK(evaluate({"-o", work.path("e"), "--page", work.path("matrix.mtx"), "x.mtx"}).end.code == 3);
+  CHECK(evaluate({"-o", work.path("e"), "--ways", "normal fastest", work.path("other.mtx")}).end.code == 2);
+  CHECK(
+      evaluate({"-o", work.path("e"), "--page", work.path("matrix.mtx"), work.path("other.mtx")}).end.code ==
+      3);
+  CHECK(evaluate({"-o", work.path("e"), work.path("missing.mtx")}).end.code == 3);
 }
