@@ -54,3 +54,53 @@ TEST_CASE("footprint: an empty trace has no footprint", "[model]") {
   CHECK(curve.distinct(5) == 0);
   CHECK(curve.miss_ratio(5) == 0);
 }
+
+TEST_CASE("footprint: a sample of the coordinates gives about the curve of all", "[model]") {
+  waco::Random random(9);
+  constexpr int64_t kDim = 150000, kLength = 1200000;
+  std::vector<int64_t> coords;
+  for (int64_t n = 0; n < kLength; n++) {
+    // A band, long jumps, and some coordinates that are met again and again.
+    const int64_t band = n * kDim / kLength + static_cast<int64_t>(random.below(300));
+    const auto far = static_cast<int64_t>(random.below(kDim));
+    const auto frequent = static_cast<int64_t>(random.below(60)) * 2500;
+    coords.push_back(random.chance(0.6) ? band % kDim : random.chance(0.7) ? far : frequent);
+  }
+  auto blocks = waco::model::sampled_blocks(kDim, kLength);
+  REQUIRE(blocks.size() >= 32);
+  const auto sample = waco::model::sample_accesses(coords, kDim, {}, blocks);
+  CHECK(sample.times.size() < coords.size() / 4);
+  for (const int64_t grain : {1, 3, 16, 32}) {
+    const FootprintCurve all(coords, grain, kDim / grain + 1);
+    const FootprintCurve some = FootprintCurve::estimate(sample, grain);
+    INFO(grain);
+    CHECK(some.num_distinct() == Approx(all.num_distinct()).epsilon(0.02));
+    CHECK(some.sequential() == Approx(all.sequential()).margin(0.05));
+    for (const double window : {100.0, 3000.0, 30000.0, 300000.0}) {
+      INFO(window);
+      CHECK(some.distinct(window) == Approx(all.distinct(window)).epsilon(0.1));
+      CHECK(some.miss_ratio(window) == Approx(all.miss_ratio(window)).margin(0.03));
+    }
+  }
+}
+
+TEST_CASE("footprint: sampled rows are the sample of the row coordinates", "[model]") {
+  waco::Random random(4);
+  std::vector<int64_t> pointers{0}, coords;
+  for (int64_t row = 0; row < 40000; row++) {
+    pointers.push_back(pointers.back() + static_cast<int64_t>(random.below(20)));
+    coords.resize(static_cast<size_t>(pointers.back()), row);
+  }
+  const auto blocks = waco::model::sampled_blocks(40000, pointers.back());
+  REQUIRE(!blocks.empty());
+  const auto rows = waco::model::sample_rows(pointers, blocks);
+  const auto accesses = waco::model::sample_accesses(coords, 40000, {}, blocks);
+  CHECK(rows.times == accesses.times);
+  CHECK(rows.places == accesses.places);
+  CHECK(rows.length == accesses.length);
+}
+
+TEST_CASE("footprint: short traces and few coordinates are not sampled", "[model]") {
+  CHECK(waco::model::sampled_blocks(1000000, 200000).empty());
+  CHECK(waco::model::sampled_blocks(4000, 50000000).empty());
+}

@@ -35,11 +35,16 @@ nlohmann::json to_json(const CostTerms& terms);
 
 class ClosedFormModel : public CostModel {
  public:
+  /// Keeps references to the tensor's coordinates.
   ClosedFormModel(const matrix::SparseTensor& tensor, Ceilings ceilings);
   /// Predicted nanoseconds of a run.
   std::vector<double> costs(std::span<const schedule::SuperSchedule> points) override;
   /// Requires a legal, canonical point of an op whose order is the tensor's.
   CostTerms terms(const schedule::SuperSchedule& point);
+  /// About how much the point stores, from the counts that its cost needs.
+  FormatCounts expected_storage(const schedule::SuperSchedule& point) {
+    return counter_.format_counts(point);
+  }
   const Ceilings& ceilings() const { return ceilings_; }
 
  private:

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "waco/model/access_sample.hpp"
+
 namespace waco::model {
 
 /// The average footprint of a cyclic trace of accesses. The trace is cyclic because a tuned kernel runs again
@@ -15,6 +17,10 @@ class FootprintCurve {
   FootprintCurve() = default;
   /// The curve of `trace`, whose elements are in [0, num_elements).
   FootprintCurve(std::span<const int32_t> trace, int64_t num_elements);
+  /// The curve of the trace whose elements are coordinates / `grain`, in [0, num_elements).
+  FootprintCurve(std::span<const int64_t> coords, int64_t grain, int64_t num_elements);
+  /// The same estimated from a sample. `grain` at most AccessSample::kBlock / 2.
+  static FootprintCurve estimate(const AccessSample& sample, int64_t grain);
 
   /// Average number of distinct elements in a window of `window` consecutive accesses.
   double distinct(double window) const;
@@ -28,6 +34,11 @@ class FootprintCurve {
   double sequential() const { return sequential_; }
 
  private:
+  struct Gaps;
+  template <typename ElementAt>
+  void trace(int64_t length, int64_t num_elements, ElementAt element_at);
+  void finish(const Gaps& gaps, double share);
+
   double length_ = 0;
   double num_distinct_ = 0;
   double sequential_ = 1;

@@ -14,21 +14,15 @@ namespace {
 // Rows that slice widths are counted in; more are sampled, by whole windows.
 constexpr int64_t kMaxSlicedRows = 1 << 16;
 
-std::vector<int32_t> narrow(const std::vector<int64_t>& coords, int64_t dim) {
-  std::vector<int32_t> result(coords.size());
-  if (dim <= INT32_MAX) {
-    std::transform(coords.begin(), coords.end(), result.begin(),
-                   [](int64_t c) { return static_cast<int32_t>(c); });
-    return result;
-  }
-  // A dimension beyond 2^31 is almost empty: ranks keep what the counts need.
-  std::vector<int64_t> sorted = coords;
+/// Ranks of coordinates among the distinct ones: a dimension beyond 2^31 is almost empty, and ranks keep what
+/// the counts need.
+std::vector<int64_t> ranks_of(const std::vector<int64_t>& coords) {
+  std::vector<int64_t> sorted = coords, ranks(coords.size());
   std::sort(sorted.begin(), sorted.end());
   sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
   for (size_t n = 0; n < coords.size(); n++)
-    result[n] =
-        static_cast<int32_t>(std::lower_bound(sorted.begin(), sorted.end(), coords[n]) - sorted.begin());
-  return result;
+    ranks[n] = std::lower_bound(sorted.begin(), sorted.end(), coords[n]) - sorted.begin();
+  return ranks;
 }
 
 /// Replaces elements by their ranks when they are few among many; returns the number of elements.
@@ -43,21 +37,45 @@ int64_t compress(std::vector<int32_t>& trace, int64_t num_elements) {
 }
 
 /// Stable sort of `permutation` by the coordinates of one mode.
-void sort_by_mode(std::vector<int32_t>& permutation, const std::vector<int32_t>& coords, int64_t dim) {
+void sort_by_mode(std::vector<int32_t>& permutation, std::span<const int64_t> coords, int64_t dim) {
   if (dim > 4 * static_cast<int64_t>(coords.size()) + 65536) {
-    std::stable_sort(permutation.begin(), permutation.end(),
-                     [&](int32_t a, int32_t b) { return coords[a] < coords[b]; });
+    std::stable_sort(permutation.begin(), permutation.end(), [&](int32_t a, int32_t b) {
+      return coords[static_cast<size_t>(a)] < coords[static_cast<size_t>(b)];
+    });
     return;
   }
   std::vector<int32_t> next(static_cast<size_t>(dim) + 1, 0);
-  for (const int32_t c : coords) next[static_cast<size_t>(c) + 1]++;
+  for (const int64_t c : coords) next[static_cast<size_t>(c) + 1]++;
   std::partial_sum(next.begin(), next.end(), next.begin());
   std::vector<int32_t> sorted(permutation.size());
-  for (const int32_t n : permutation) sorted[static_cast<size_t>(next[static_cast<size_t>(coords[n])]++)] = n;
+  for (const int32_t n : permutation)
+    sorted[static_cast<size_t>(next[static_cast<size_t>(coords[static_cast<size_t>(n)])]++)] = n;
   permutation.swap(sorted);
 }
 
-/// Sum of slice maxima over `lengths`, cut into slices of `lanes`.
+/// How many rows have each length: (length, rows), longest first. `histogram` is scratch.
+std::vector<std::pair<int64_t, int64_t>> count_lengths(std::vector<int64_t>& lengths,
+                                                       std::vector<int64_t>& histogram) {
+  std::vector<std::pair<int64_t, int64_t>> counts;
+  if (lengths.empty()) return counts;
+  const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+  if (longest > 4 * static_cast<int64_t>(lengths.size()) + 64) {
+    std::sort(lengths.begin(), lengths.end(), std::greater<>());
+    for (const int64_t length : lengths) {
+      if (counts.empty() || counts.back().first != length) counts.emplace_back(length, 0);
+      ++counts.back().second;
+    }
+    return counts;
+  }
+  histogram.assign(static_cast<size_t>(longest) + 1, 0);
+  for (const int64_t length : lengths) ++histogram[static_cast<size_t>(length)];
+  for (int64_t length = longest; length >= 0; --length)
+    if (histogram[static_cast<size_t>(length)] > 0)
+      counts.emplace_back(length, histogram[static_cast<size_t>(length)]);
+  return counts;
+}
+
+/// Sum of the longest rows of all slices of `lanes` rows, in order.
 double slice_maxima(const std::vector<int64_t>& lengths, int64_t lanes) {
   double sum = 0;
   for (size_t at = 0; at < lengths.size(); at += static_cast<size_t>(lanes)) {
@@ -68,20 +86,35 @@ double slice_maxima(const std::vector<int64_t>& lengths, int64_t lanes) {
   return sum;
 }
 
+/// The same of rows sorted by length: every `lanes`-th of them.
+double sorted_maxima(const std::vector<std::pair<int64_t, int64_t>>& counts, int64_t lanes) {
+  double sum = 0;
+  int64_t rank = 0;
+  for (const auto& [length, rows] : counts) {
+    const int64_t slices = (rank + rows + lanes - 1) / lanes - (rank + lanes - 1) / lanes;
+    sum += static_cast<double>(length * slices);
+    rank += rows;
+  }
+  return sum;
+}
+
 }  // namespace
 
 PatternProfile::PatternProfile(const matrix::SparseTensor& tensor) : order_(tensor.order()) {
   WACO_ASSERT(order_ == 2 || order_ == 3);
   WACO_ASSERT(tensor.num_nonzeros() < INT32_MAX);
   for (int m = 0; m < order_; m++) {
-    dims_[m] = tensor.dims[m];
-    coords_[m] = narrow(tensor.coords[m], dims_[m]);
+    dims_[m] = extents_[m] = tensor.dims[m];
+    coords_[m] = tensor.coords[m];
+    if (dims_[m] <= INT32_MAX) continue;
+    coords_[m] = ranks_[m] = ranks_of(tensor.coords[m]);
+    extents_[m] = coords_[m].empty() ? 1 : *std::max_element(coords_[m].begin(), coords_[m].end()) + 1;
   }
   if (dims_[0] <= INT32_MAX) {
     row_pointers_ = matrix::row_pointers(tensor);
   } else {
     row_pointers_.assign(static_cast<size_t>(coords_[0].empty() ? 0 : coords_[0].back() + 1) + 1, 0);
-    for (const int32_t row : coords_[0]) row_pointers_[static_cast<size_t>(row) + 1]++;
+    for (const int64_t row : coords_[0]) row_pointers_[static_cast<size_t>(row) + 1]++;
     std::partial_sum(row_pointers_.begin(), row_pointers_.end(), row_pointers_.begin());
   }
   int64_t changes = 0, last = -1;
@@ -104,14 +137,14 @@ const LaneSlots& PatternProfile::lane_slots(int64_t lanes, int64_t window) {
   const int64_t windows = (rows + span - 1) / std::max<int64_t>(1, span);
   const int64_t step = std::max<int64_t>(1, windows * span / kMaxSlicedRows);
   double slots = 0, seen = 0;
-  std::vector<int64_t> lengths;
+  std::vector<int64_t> lengths, histogram;
   for (int64_t w = 0; w < windows; w += step) {
     const int64_t begin = w * span, end = std::min(rows, begin + span);
     lengths.resize(static_cast<size_t>(end - begin));
     for (int64_t r = begin; r < end; r++)
       lengths[static_cast<size_t>(r - begin)] = row_pointers_[r + 1] - row_pointers_[r];
-    if (window > 1) std::sort(lengths.begin(), lengths.end(), std::greater<>());
-    slots += slice_maxima(lengths, lanes);
+    slots +=
+        window > 1 ? sorted_maxima(count_lengths(lengths, histogram), lanes) : slice_maxima(lengths, lanes);
     seen += static_cast<double>(end - begin);
   }
   result.slices = static_cast<double>((rows + lanes - 1) / lanes);
@@ -125,25 +158,55 @@ const std::vector<int32_t>& PatternProfile::visit_order(const ModeOrder& modes) 
   if (!is_new) return entry->second;
   std::vector<int32_t> permutation(coords_[0].size());
   std::iota(permutation.begin(), permutation.end(), 0);
-  for (int m = order_ - 1; m >= 0; m--)
-    sort_by_mode(permutation, coords_[modes[m]], std::min<int64_t>(dims_[modes[m]], INT32_MAX));
+  // Nonzeros come sorted by their modes: of equal ones in all modes but the last they need no sorting.
+  for (int m = order_ - 2; m >= 0; m--) sort_by_mode(permutation, coords_[modes[m]], extents_[modes[m]]);
   return entry->second = std::move(permutation);
+}
+
+namespace {
+
+bool is_in_order(const ModeOrder& modes, int order) {
+  for (int m = 0; m < order; m++)
+    if (modes[m] != m) return false;
+  return true;
+}
+
+}  // namespace
+
+/// The sampled accesses to a mode; null when all are followed.
+const AccessSample* PatternProfile::sample(const ModeOrder& modes, int mode) {
+  const auto known = samples_.find({modes, mode});
+  if (known != samples_.end()) return &known->second;
+  std::vector<int64_t> blocks = sampled_blocks(extents_[mode], static_cast<int64_t>(coords_[0].size()));
+  if (blocks.empty()) return nullptr;
+  const bool in_order = is_in_order(modes, order_);
+  AccessSample sample = in_order && mode == 0 ? sample_rows(row_pointers_, std::move(blocks))
+                                              : sample_accesses(coords_[mode], extents_[mode],
+                                                                in_order ? std::span<const int32_t>()
+                                                                         : std::span(visit_order(modes)),
+                                                                std::move(blocks));
+  return &samples_.emplace(std::pair(modes, mode), std::move(sample)).first->second;
+}
+
+std::unique_ptr<FootprintCurve> PatternProfile::compute_footprint(const ModeOrder& modes, int mode,
+                                                                  int64_t grain) {
+  const AccessSample* some = grain <= AccessSample::kBlock / 2 ? sample(modes, mode) : nullptr;
+  if (some != nullptr) return std::make_unique<FootprintCurve>(FootprintCurve::estimate(*some, grain));
+  const int64_t elements = extents_[mode] / grain + 1;
+  const bool sparse = elements > 8 * static_cast<int64_t>(coords_[0].size()) + 4096;
+  if (is_in_order(modes, order_) && !sparse)
+    return std::make_unique<FootprintCurve>(coords_[mode], grain, elements);
+  std::vector<int32_t> trace(coords_[0].size());
+  const std::vector<int32_t>* visits = is_in_order(modes, order_) ? nullptr : &visit_order(modes);
+  for (size_t n = 0; n < trace.size(); n++)
+    trace[n] = static_cast<int32_t>(coords_[mode][visits != nullptr ? static_cast<size_t>((*visits)[n]) : n] /
+                                    grain);
+  return std::make_unique<FootprintCurve>(trace, compress(trace, elements));
 }
 
 const FootprintCurve& PatternProfile::footprint(const ModeOrder& modes, int mode, int64_t grain) {
   auto& curve = footprints_[{modes, mode, grain}];
-  if (curve != nullptr) return *curve;
-  std::vector<int32_t> trace = coords_[mode];
-  bool in_order = true;
-  for (int m = 0; m < order_; m++) in_order = in_order && modes[m] == m;
-  if (!in_order) {
-    const auto& visits = visit_order(modes);
-    for (size_t n = 0; n < trace.size(); n++) trace[n] = coords_[mode][static_cast<size_t>(visits[n])];
-  }
-  if (grain > 1)
-    for (auto& e : trace) e = static_cast<int32_t>(e / grain);
-  const int64_t elements = compress(trace, std::min<int64_t>(dims_[mode], INT32_MAX) / grain + 1);
-  curve = std::make_unique<FootprintCurve>(trace, elements);
+  if (curve == nullptr) curve = compute_footprint(modes, mode, grain);
   return *curve;
 }
 
@@ -158,14 +221,18 @@ double PatternProfile::heaviest_rows(int64_t rows) {
 }
 
 double PatternProfile::longest_rows_share(double share) {
-  if (sorted_lengths_.empty()) {
-    for (size_t r = 0; r + 1 < row_pointers_.size(); r++)
-      sorted_lengths_.push_back(row_pointers_[r + 1] - row_pointers_[r]);
-    std::sort(sorted_lengths_.begin(), sorted_lengths_.end(), std::greater<>());
+  const size_t num_rows = row_pointers_.size() - 1;
+  if (lengths_.empty()) {
+    std::vector<int64_t> lengths(num_rows), histogram;
+    for (size_t r = 0; r < num_rows; r++) lengths[r] = row_pointers_[r + 1] - row_pointers_[r];
+    lengths_ = count_lengths(lengths, histogram);
   }
-  const size_t rows = static_cast<size_t>(share * static_cast<double>(sorted_lengths_.size()));
-  const int64_t nnz = std::accumulate(sorted_lengths_.begin(),
-                                      sorted_lengths_.begin() + static_cast<int64_t>(rows), int64_t{0});
+  auto rows = static_cast<int64_t>(share * static_cast<double>(num_rows));
+  int64_t nnz = 0;
+  for (const auto& [length, count] : lengths_) {
+    nnz += length * std::min(rows, count);
+    rows -= std::min(rows, count);
+  }
   return num_nonzeros() > 0 ? static_cast<double>(nnz) / num_nonzeros() : share;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -27,10 +28,13 @@ struct LaneSlots {
   double slices = 0;
 };
 
-/// A pattern's counts. Not safe for use by several threads at once.
+/// A pattern's counts. Not safe for use by several threads at once. Keeps references to the tensor's
+/// coordinates: it must outlive the profile and not change.
 class PatternProfile {
  public:
   explicit PatternProfile(const matrix::SparseTensor& tensor);
+  PatternProfile(const PatternProfile&) = delete;
+  PatternProfile& operator=(const PatternProfile&) = delete;
 
   int order() const { return order_; }
   const std::array<int64_t, 3>& dims() const { return dims_; }
@@ -44,7 +48,7 @@ class PatternProfile {
   /// `window`.
   const LaneSlots& lane_slots(int64_t lanes, int64_t window);
   /// The accesses to coordinates of `mode`, `grain` of them to an element, when the nonzeros are visited in
-  /// the order of `modes`; window unit: nonzeros.
+  /// the order of `modes`; window unit: nonzeros. Of many nonzeros a sample of the elements is followed.
   const FootprintCurve& footprint(const ModeOrder& modes, int mode, int64_t grain);
   /// Most nonzeros in any aligned group of `rows` rows.
   double heaviest_rows(int64_t rows);
@@ -62,15 +66,19 @@ class PatternProfile {
   };
   void choose_panels();
   double count_in_panels(const Granules& granules) const;
-  double count_one_mode(int mode, int64_t granule) const;
+  double count_one_mode(int mode, int64_t granule);
   double count_everywhere(const Granules& granules) const;
   double count_by_footprint(const Granules& granules);
   double compute_distinct(const Granules& granules);
   const std::vector<int32_t>& visit_order(const ModeOrder& modes);
+  const AccessSample* sample(const ModeOrder& modes, int mode);
+  std::unique_ptr<FootprintCurve> compute_footprint(const ModeOrder& modes, int mode, int64_t grain);
 
   int order_;
   std::array<int64_t, 3> dims_{1, 1, 1};
-  std::array<std::vector<int32_t>, 3> coords_;
+  std::array<std::vector<int64_t>, 3> ranks_;  ///< stand in for coordinates that need more than 31 bits
+  std::array<std::span<const int64_t>, 3> coords_;
+  std::array<int64_t, 3> extents_{1, 1, 1};  ///< coords_ are below these
   std::vector<int64_t> row_pointers_;
   std::vector<Panel> panels_;
   mutable std::vector<uint64_t> hash_slots_;  ///< scratch of the counts
@@ -79,9 +87,11 @@ class PatternProfile {
   std::map<Granules, double> distinct_;
   std::map<std::tuple<int64_t, int64_t>, LaneSlots> lane_slots_;
   std::map<std::tuple<ModeOrder, int, int64_t>, std::unique_ptr<FootprintCurve>> footprints_;
+  std::map<std::pair<ModeOrder, int>, AccessSample> samples_;
   std::map<ModeOrder, std::vector<int32_t>> visit_orders_;
+  std::array<std::vector<uint8_t>, 3> occupied_;  ///< [extents_], by mode; filled when first needed
   double irregularity_ = 0;
-  std::vector<int64_t> sorted_lengths_;  ///< longest first; filled when first needed
+  std::vector<std::pair<int64_t, int64_t>> lengths_;  ///< of rows, and how many; longest first, when needed
   std::map<int64_t, double> heaviest_;
   std::map<int, double> padded_;
 };

@@ -15,6 +15,7 @@ constexpr int64_t kMatrixPanels = 16;
 constexpr int64_t kTensorPanels = 4;     // slices of the first mode are long: fewer panels hold more of them
 constexpr double kTrustedSample = 1000;  // distinct tuples of a sample large enough to be scaled up
 constexpr int64_t kExactNonzeros = 2 * kPanelNonzeros;
+constexpr int64_t kMostMarkers = int64_t{1} << 24;  // of a dimension, a byte each, that is not almost empty
 
 uint64_t mix(uint64_t h, uint64_t coordinate) {
   h = (h ^ coordinate) * 0x9e3779b97f4a7c15ull;
@@ -58,7 +59,7 @@ class HashSet {
 /// Hashes tuples of coordinates at given granules; powers of two are shifted.
 class TupleHash {
  public:
-  TupleHash(const std::array<std::vector<int32_t>, 3>& coords, const Granules& granules, int order) {
+  TupleHash(const std::array<std::span<const int64_t>, 3>& coords, const Granules& granules, int order) {
     for (int m = 0; m < order; m++) {
       if (granules[m] == 0) continue;
       const auto granule = static_cast<uint32_t>(std::min<int64_t>(granules[m], INT32_MAX));
@@ -77,7 +78,7 @@ class TupleHash {
 
  private:
   struct Part {
-    const int32_t* coords;
+    const int64_t* coords;
     uint32_t granule;
     int shift;
   };
@@ -113,20 +114,28 @@ void PatternProfile::choose_panels() {
 
 double PatternProfile::count_in_panels(const Granules& granules) const {
   const TupleHash hash(coords_, granules, order_);
-  HashSet seen(hash_slots_, static_cast<size_t>(panel_nonzeros_));
-  for (const Panel& panel : panels_)
+  // Panel by panel, so that the set stays in a near cache; panels share no tuples but at their ends.
+  double count = 0;
+  for (const Panel& panel : panels_) {
+    HashSet seen(hash_slots_, static_cast<size_t>(panel.end - panel.begin));
     for (int64_t n = panel.begin; n < panel.end; n++) seen.insert(hash(n));
-  return seen.size() * num_nonzeros() / std::max(1.0, panel_nonzeros_);
+    count += seen.size();
+  }
+  return count * num_nonzeros() / std::max(1.0, panel_nonzeros_);
 }
 
-double PatternProfile::count_one_mode(int mode, int64_t granule) const {
-  std::vector<bool> seen(static_cast<size_t>(std::min<int64_t>(dims_[mode], INT32_MAX) / granule + 1));
+double PatternProfile::count_one_mode(int mode, int64_t granule) {
+  std::vector<uint8_t>& occupied = occupied_[mode];
+  if (occupied.empty()) {
+    occupied.assign(static_cast<size_t>(extents_[mode]), 0);
+    for (const int64_t c : coords_[mode]) occupied[static_cast<size_t>(c)] = 1;
+  }
+  if (granule == 1) return static_cast<double>(std::count(occupied.begin(), occupied.end(), 1));
   double count = 0;
-  for (const int32_t c : coords_[mode]) {
-    const auto cell = static_cast<size_t>(c / granule);
-    if (seen[cell]) continue;
-    seen[cell] = true;
-    count += 1;
+  for (auto cell = occupied.begin(); cell != occupied.end();) {
+    const auto end = cell + std::min<std::ptrdiff_t>(granule, occupied.end() - cell);
+    count += std::find(cell, end, 1) != end ? 1 : 0;
+    cell = end;
   }
   return count;
 }
@@ -165,7 +174,10 @@ double PatternProfile::compute_distinct(const Granules& granules) {
   if (all) return num_nonzeros();
   if (std::count(granules.begin(), granules.end(), 0) == 2) {
     const auto mode = std::find_if(granules.begin(), granules.end(), [](int64_t g) { return g != 0; });
-    return count_one_mode(static_cast<int>(mode - granules.begin()), *mode);
+    const auto m = static_cast<int>(mode - granules.begin());
+    return extents_[m] <= kMostMarkers + 8 * static_cast<int64_t>(coords_[0].size())
+               ? count_one_mode(m, *mode)
+               : count_everywhere(granules);
   }
   if (granules[0] == 0 || panels_.size() <= 1) return count_everywhere(granules);
   if (granules[0] * (order_ == 2 ? 8 : 4) <= panel_rows_ || granules[0] == 1)

@@ -1,0 +1,79 @@
+// Choosing blocks and collecting their accesses.
+#include "waco/model/access_sample.hpp"
+
+#include <algorithm>
+
+#include "waco/base/random.hpp"
+
+namespace waco::model {
+
+namespace {
+
+constexpr int64_t kAccesses = int64_t{1} << 15;  // wanted
+constexpr int64_t kLeastBlocks = 32;             // kept: fewer would say little about the others
+constexpr int64_t kTracedWhole = int64_t{1} << 18;
+
+}  // namespace
+
+std::vector<int64_t> sampled_blocks(int64_t dim, int64_t length) {
+  const int64_t num_blocks = dim >> AccessSample::kBlockBits;  // a partial one at the end is left out
+  int64_t stretch = 1;
+  while (length / (2 * stretch) >= kAccesses && num_blocks / (2 * stretch) >= kLeastBlocks) stretch *= 2;
+  if (length <= kTracedWhole || stretch == 1) return {};
+  Random random(static_cast<uint64_t>(dim));
+  std::vector<int64_t> starts;
+  for (int64_t begin = 0; begin + stretch <= num_blocks; begin += stretch)
+    starts.push_back((begin + static_cast<int64_t>(random.below(static_cast<uint64_t>(stretch))))
+                     << AccessSample::kBlockBits);
+  return starts;
+}
+
+AccessSample sample_accesses(std::span<const int64_t> coords, int64_t dim, std::span<const int32_t> visits,
+                             std::vector<int64_t> blocks) {
+  constexpr int kBits = AccessSample::kBlockBits;
+  AccessSample sample;
+  sample.length = static_cast<int64_t>(coords.size());
+  sample.dim = dim;
+  sample.starts = std::move(blocks);
+  std::vector<int32_t> number(static_cast<size_t>(dim >> kBits) + 1, -1);
+  for (size_t n = 0; n < sample.starts.size(); ++n)
+    number[static_cast<size_t>(sample.starts[n] >> kBits)] = static_cast<int32_t>(n);
+  // Without a branch: what is kept is overwritten or not by the next access.
+  size_t room = coords.size() / 8 + 1024, count = 0;
+  sample.times.resize(room);
+  sample.places.resize(room);
+  for (size_t t = 0; t < coords.size(); ++t) {
+    const int64_t c = visits.empty() ? coords[t] : coords[static_cast<size_t>(visits[t])];
+    const int32_t block = number[static_cast<size_t>(c >> kBits)];
+    sample.times[count] = static_cast<int32_t>(t);
+    sample.places[count] =
+        static_cast<int32_t>((static_cast<int64_t>(block) << kBits) + (c & (AccessSample::kBlock - 1)));
+    count += block >= 0 ? 1 : 0;
+    if (count < room) continue;
+    room *= 2;
+    sample.times.resize(room);
+    sample.places.resize(room);
+  }
+  sample.times.resize(count);
+  sample.places.resize(count);
+  return sample;
+}
+
+AccessSample sample_rows(std::span<const int64_t> row_pointers, std::vector<int64_t> blocks) {
+  AccessSample sample;
+  sample.length = row_pointers.back();
+  sample.dim = static_cast<int64_t>(row_pointers.size()) - 1;
+  sample.starts = std::move(blocks);
+  for (size_t n = 0; n < sample.starts.size(); ++n)
+    for (int64_t place = 0; place < AccessSample::kBlock; ++place) {
+      const auto row = static_cast<size_t>(sample.starts[n] + place);
+      for (int64_t t = row_pointers[row]; t < row_pointers[row + 1]; ++t) {
+        sample.times.push_back(static_cast<int32_t>(t));
+        sample.places.push_back(
+            static_cast<int32_t>((static_cast<int64_t>(n) << AccessSample::kBlockBits) + place));
+      }
+    }
+  return sample;
+}
+
+}  // namespace waco::model
