@@ -66,3 +66,18 @@ TEST_CASE("files: a temporary folder is removed with its content", "[base]") {
   }
   CHECK_FALSE(fs::exists(path));
 }
+
+TEST_CASE("files: the fast hash tells contents apart", "[base]") {
+  std::set<std::string> seen;
+  for (const size_t size : {0, 1, 7, 63, 64, 65, 200, 100000}) {
+    std::string content(size, 'a');
+    CHECK(fast_content_hash(content) == fast_content_hash(std::string(size, 'a')));
+    CHECK(seen.insert(fast_content_hash(content)).second);
+    CHECK(seen.insert(fast_content_hash(content + std::string(1, '\0'))).second);
+    for (size_t at = 0; at < size; at += 1 + size / 9) {
+      std::string flipped = content;
+      flipped[at] ^= 1;
+      CHECK(seen.insert(fast_content_hash(flipped)).second);
+    }
+  }
+}

@@ -5,13 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <system_error>
 
 #include "waco/base/error.hpp"
@@ -89,12 +88,23 @@ void make_private_folder(const fs::path& folder) {
 }
 
 std::string read_file(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) fail(file, "can't be opened");
-  std::ostringstream content;
-  content << stream.rdbuf();
-  if (stream.bad()) fail(file, "can't be read");
-  return std::move(content).str();
+  const Descriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) fail(file, "can't be opened");
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) fail(file, "can't be read");
+  // The size is only a first guess: that of pipes and of files in /proc is 0, and files grow.
+  std::string content(static_cast<size_t>(std::max<off_t>(0, status.st_size)) + 1, '\0');
+  size_t size = 0;
+  for (;;) {
+    if (size == content.size()) content.resize(2 * size);
+    const ssize_t count = ::read(fd.get(), content.data() + size, content.size() - size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail(file, "can't be read");
+    if (count == 0) break;
+    size += static_cast<size_t>(count);
+  }
+  content.resize(size);
+  return content;
 }
 
 fs::path temporary_name(const fs::path& file) {
@@ -156,6 +166,37 @@ std::string content_hash(std::string_view content) {
     return z ^ (z >> 31);
   };
   return fmt::format("{:016x}{:016x}", mix(low ^ content.size()), mix(high));
+}
+
+std::string fast_content_hash(std::string_view content) {
+  // Eight lanes of eight bytes, each with a multiplication of its own under way; then the lanes, one by one.
+  constexpr size_t kLanes = 8, kStripe = kLanes * sizeof(uint64_t);
+  constexpr uint64_t kFactor = 0x9e3779b97f4a7c15ull;
+  uint64_t lanes[kLanes];
+  for (size_t lane = 0; lane < kLanes; ++lane) lanes[lane] = 0x243f6a8885a308d3ull + lane * kFactor;
+  char last[kStripe] = {};
+  size_t at = 0;
+  const auto add = [&](const char* stripe) {
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      uint64_t word = 0;
+      std::memcpy(&word, stripe + lane * sizeof word, sizeof word);
+      lanes[lane] = (lanes[lane] ^ word) * kFactor;
+      lanes[lane] ^= lanes[lane] >> 29;
+    }
+  };
+  for (; at + kStripe <= content.size(); at += kStripe) add(content.data() + at);
+  if (at < content.size()) {
+    std::memcpy(last, content.data() + at, content.size() - at);
+    add(last);
+  }
+  uint64_t low = content.size(), high = ~low;
+  for (const uint64_t lane : lanes) {
+    low = (low ^ lane) * kFactor;
+    low ^= low >> 32;
+    high = (high + lane) * 0xbf58476d1ce4e5b9ull;
+    high ^= high >> 31;
+  }
+  return fmt::format("x-{:016x}{:016x}", low, high);
 }
 
 TemporaryFolder::TemporaryFolder(std::string_view prefix) {

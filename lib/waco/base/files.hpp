@@ -33,6 +33,9 @@ std::filesystem::path temporary_name(const std::filesystem::path& file);
 /// 128-bit FNV-1a-style hash as 32 hex digits: tells contents apart and finds corruption; not cryptographic.
 std::string content_hash(std::string_view content);
 
+/// The same task at the speed of memory, for large files. "x-" and 32 hex digits.
+std::string fast_content_hash(std::string_view content);
+
 /// A fresh folder, mode 0700, removed with all it holds when the object dies.
 class TemporaryFolder {
  public:

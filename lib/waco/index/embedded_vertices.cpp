@@ -55,11 +55,13 @@ void write_embedded(const EmbeddedVertices& embedded, const std::filesystem::pat
   tensors.write(file);
 }
 
-EmbeddedVertices read_embedded(const std::filesystem::path& file, int64_t num_vertices, int size) {
-  const model::TensorFile tensors = model::TensorFile::read(file);
+EmbeddedVertices parse_embedded(std::string source, std::string_view content, int64_t num_vertices,
+                                int size) {
+  model::TensorFile tensors = model::TensorFile::parse(std::move(source), content);
   EmbeddedVertices result;
   result.size = size;
-  result.embeddings = tensors.get("embeddings", {num_vertices, size}).data;
+  result.embeddings = tensors.take("embeddings", {num_vertices, size});
+  result.needs.reserve(static_cast<size_t>(num_vertices));
   const std::vector<float>& rows = tensors.get("needs", {num_vertices, kNeedsSize}).data;
   for (int64_t v = 0; v < num_vertices; ++v) result.needs.push_back(needs_from(rows.data() + v * kNeedsSize));
   return result;

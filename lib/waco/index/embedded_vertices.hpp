@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "waco/index/vertex_list.hpp"
@@ -22,7 +24,7 @@ EmbeddedVertices embed(const VertexList& vertices, const model::LearnedModel& mo
 /// A safetensors file with the tensors `embeddings` [vertices, E] and `needs` [vertices, 5]: splits, tile,
 /// some threads.
 void write_embedded(const EmbeddedVertices& embedded, const std::filesystem::path& file);
-/// Throws InputError when the file holds something else.
-EmbeddedVertices read_embedded(const std::filesystem::path& file, int64_t num_vertices, int size);
+/// From the file's content; `source` names it in errors. Throws InputError when it holds something else.
+EmbeddedVertices parse_embedded(std::string source, std::string_view content, int64_t num_vertices, int size);
 
 }  // namespace waco::index

@@ -45,7 +45,7 @@ struct Index::State {
   void read_embeddings(const fs::path& folder);
   bool read_cached(const ModelSource& source);
   void keep_embeddings();
-  void write_to(const fs::path& folder, bool vertices_only);
+  void write_to(const fs::path& folder, bool vertices_only, bool small = true);
   void make_graph();
   bool read_graph();
   void keep_graph();
@@ -55,16 +55,17 @@ struct Index::State {
 };
 
 void Index::State::read_embeddings(const fs::path& folder) {
-  embedded = read_embedded(checked_file(folder, manifest, kEmbeddingsFile), vertices.size(),
-                           manifest.embedding_size);
+  embedded =
+      parse_embedded((folder / kEmbeddingsFile).string(), checked_content(folder, manifest, kEmbeddingsFile),
+                     vertices.size(), manifest.embedding_size);
 }
 
 /// Files first, the manifest that vouches for them last.
-void Index::State::write_to(const fs::path& folder, bool vertices_only) {
+void Index::State::write_to(const fs::path& folder, bool vertices_only, bool small) {
   Manifest written = manifest;
   written.files.clear();
   const auto add = [&](const char* name) { written.files[name] = describe_file(folder / name); };
-  write_file_atomically(folder / kVerticesFile, vertices.compressed());
+  write_file_atomically(folder / kVerticesFile, vertices.compressed(small));
   add(kVerticesFile);
   if (!vertices_only) {
     write_embedded(embedded, folder / kEmbeddingsFile);
@@ -77,7 +78,7 @@ void Index::State::write_to(const fs::path& folder, bool vertices_only) {
   write_manifest(folder, written);
 }
 
-/// Whether the cache has the rest; an entry that is damaged or of another model counts as none.
+/// Whether the cache has everything; an entry that is damaged or of another model counts as none.
 bool Index::State::read_cached(const ModelSource& source) {
   std::error_code error;
   if (cache.empty() || !fs::exists(cache / kManifestFile, error)) return false;
@@ -85,6 +86,9 @@ bool Index::State::read_cached(const ModelSource& source) {
   try {
     manifest = read_manifest(cache);
     check_pairing(cache, manifest, source);
+    if (manifest.num_vertices != wanted.num_vertices)
+      throw InputError(cache.string(), 0, "is of another size");
+    vertices = read_vertices(cache);
     read_embeddings(cache);
     return true;
   } catch (const Error& fault) {
@@ -98,7 +102,7 @@ void Index::State::keep_embeddings() {
   if (cache.empty()) return;
   try {
     make_private_folder(cache);
-    write_to(cache, false);
+    write_to(cache, false, false);
   } catch (const Error& error) {
     spdlog::warn("{}; the vertices are embedded again next time", error.what());
     cache.clear();
@@ -170,10 +174,11 @@ VertexList Index::read_vertices(const fs::path& folder) {
 Index Index::open(const fs::path& folder, const ModelSource& source, int max_threads, const fs::path& cache) {
   const Manifest manifest = read_manifest(folder);
   check_pairing(folder, manifest, source);
-  auto state = std::make_unique<State>(read_vertices(folder));
+  auto state = std::make_unique<State>(VertexList(manifest.op));
   state->manifest = manifest;
   if (manifest.options.max_threads == max_threads && manifest.has(kEmbeddingsFile)) {
     state->home = folder;
+    state->vertices = read_vertices(folder);
     state->read_embeddings(folder);
     return Index(std::move(state));
   }
@@ -181,6 +186,7 @@ Index Index::open(const fs::path& folder, const ModelSource& source, int max_thr
   state->manifest.files.clear();
   if (!cache.empty()) state->home = state->cache = cache / cache_name(manifest, max_threads);
   if (!state->read_cached(source)) {
+    state->vertices = read_vertices(folder);
     state->embedded = embed(state->vertices, source.model, max_threads);
     state->keep_embeddings();
   }

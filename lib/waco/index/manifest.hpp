@@ -18,7 +18,7 @@ inline constexpr const char* kGraphFile = "graph.bin";
 
 struct FileEntry {
   int64_t bytes = 0;
-  std::string hash;  ///< content_hash
+  std::string hash;  ///< fast_content_hash; content_hash in older manifests
 };
 
 struct Manifest {
@@ -42,6 +42,9 @@ FileEntry describe_file(const std::filesystem::path& file);
 /// The path of a file that the manifest lists. Throws InputError when it is not what the manifest describes.
 std::filesystem::path checked_file(const std::filesystem::path& folder, const Manifest& manifest,
                                    const std::string& name);
+/// Its content, as checked.
+std::string checked_content(const std::filesystem::path& folder, const Manifest& manifest,
+                            const std::string& name);
 
 /// Throws InputError that names the repairing command when the index does not belong to the model.
 void check_pairing(const std::filesystem::path& folder, const Manifest& manifest, const ModelSource& model);

@@ -15,9 +15,9 @@ namespace {
 /// The end of a stream in gzip's layout instead of zlib's.
 constexpr int kGzipWindow = 15 + 16;
 
-std::string gzipped(const std::string& text) {
+std::string gzipped(const std::string& text, int level) {
   z_stream stream{};
-  if (::deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, kGzipWindow, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+  if (::deflateInit2(&stream, level, Z_DEFLATED, kGzipWindow, 9, Z_DEFAULT_STRATEGY) != Z_OK)
     throw EnvironmentError("not enough memory to compress the vertices");
   std::string result(::deflateBound(&stream, text.size()), '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
@@ -52,10 +52,10 @@ VertexList VertexList::read(const std::filesystem::path& file, schedule::Op op) 
   return list;
 }
 
-std::string VertexList::compressed() const {
+std::string VertexList::compressed(bool small) const {
   std::string text;
   for (const std::string& line : texts_) text.append(line).push_back('\n');
-  return gzipped(text);
+  return gzipped(text, small ? Z_BEST_COMPRESSION : Z_NO_COMPRESSION);
 }
 
 bool VertexList::add(const SuperSchedule& point, int max_threads) {

@@ -19,8 +19,8 @@ class VertexList {
 
   /// Reads a file of vertices of `op`, without looking into the lines. Throws InputError.
   static VertexList read(const std::filesystem::path& file, schedule::Op op);
-  /// The content of the file; equal lists give equal bytes.
-  std::string compressed() const;
+  /// The content of the file; equal lists give equal bytes. Without `small` it is larger, and read faster.
+  std::string compressed(bool small = true) const;
 
   /// Adds the vertex of a point of the op; false when it is there already. See as_vertex.
   bool add(const schedule::SuperSchedule& point, int max_threads);

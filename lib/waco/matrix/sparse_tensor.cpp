@@ -20,14 +20,26 @@ uint64_t mix(uint64_t hash, uint64_t word) {
   return hash ^ (hash >> 29);
 }
 
-uint64_t hash_block(const SparseTensor& tensor, int64_t begin, int64_t end) {
-  uint64_t hash = 0x243f6a8885a308d3ull;
-  for (int64_t i = begin; i < end; ++i) {
-    for (const auto& coords : tensor.coords) {
-      hash = mix(hash, static_cast<uint64_t>(coords[static_cast<size_t>(i)]));
-    }
+/// Hashes of kTogether blocks that follow each other, all whole but maybe the last one there is: each waits
+/// for its own multiplications only.
+constexpr int64_t kTogether = 4;
+void hash_blocks(const SparseTensor& tensor, int64_t first, uint64_t* hashes) {
+  const int64_t count = tensor.num_nonzeros();
+  int64_t sizes[kTogether];
+  for (int64_t b = 0; b < kTogether; ++b) {
+    sizes[b] = std::clamp<int64_t>(count - (first + b) * kHashBlock, 0, kHashBlock);
+    hashes[b] = 0x243f6a8885a308d3ull;
   }
-  return hash;
+  const int64_t common = sizes[kTogether - 1];  // of the shortest
+  const auto add = [&](int64_t b, int64_t n) {
+    for (const auto& coords : tensor.coords)
+      hashes[b] =
+          mix(hashes[b], static_cast<uint64_t>(coords[static_cast<size_t>((first + b) * kHashBlock + n)]));
+  };
+  for (int64_t n = 0; n < common; ++n)
+    for (int64_t b = 0; b < kTogether; ++b) add(b, n);
+  for (int64_t b = 0; b < kTogether; ++b)
+    for (int64_t n = common; n < sizes[b]; ++n) add(b, n);
 }
 
 }  // namespace
@@ -52,12 +64,12 @@ std::vector<int64_t> row_pointers(const SparseTensor& tensor) {
 std::string pattern_hash(const SparseTensor& tensor) {
   const int64_t count = tensor.num_nonzeros();
   const int64_t num_blocks = (count + kHashBlock - 1) / kHashBlock;
-  std::vector<uint64_t> blocks(static_cast<size_t>(num_blocks));
-#pragma omp parallel for schedule(static) if (num_blocks > 1)
-  for (int64_t block = 0; block < num_blocks; ++block) {
-    blocks[static_cast<size_t>(block)] =
-        hash_block(tensor, block * kHashBlock, std::min(count, (block + 1) * kHashBlock));
-  }
+  const int64_t num_groups = (num_blocks + kTogether - 1) / kTogether;
+  std::vector<uint64_t> blocks(static_cast<size_t>(num_groups * kTogether));
+#pragma omp parallel for schedule(static) if (num_groups > 1)
+  for (int64_t group = 0; group < num_groups; ++group)
+    hash_blocks(tensor, group * kTogether, blocks.data() + group * kTogether);
+  blocks.resize(static_cast<size_t>(num_blocks));
   uint64_t hash = 0x13198a2e03707344ull;
   for (const int64_t dim : tensor.dims) hash = mix(hash, static_cast<uint64_t>(dim));
   hash = mix(hash, static_cast<uint64_t>(count));

@@ -133,8 +133,19 @@ TensorFile TensorFile::read(const std::filesystem::path& file) {
   } catch (const EnvironmentError& unreadable) {
     throw Error(ExitCode::kInput, unreadable.what());  // the message names the file
   }
+  return parse(std::move(result.source_), content);
+}
+
+TensorFile TensorFile::parse(std::string source, std::string_view content) {
+  TensorFile result;
+  result.source_ = std::move(source);
   result.tensors_ = Reader(result.source_, content).tensors();
   return result;
+}
+
+std::vector<float> TensorFile::take(std::string_view name, const std::vector<int64_t>& shape) {
+  get(name, shape);
+  return std::move(tensors_.find(name)->second.data);
 }
 
 void TensorFile::write(const std::filesystem::path& file) const {

@@ -20,6 +20,8 @@ class TensorFile {
  public:
   /// Throws InputError when the file is not in the layout, is truncated, or holds other types than F32.
   static TensorFile read(const std::filesystem::path& file);
+  /// The same of a file's content; `source` names it in errors.
+  static TensorFile parse(std::string source, std::string_view content);
   /// In one step (write_file_atomically); the same tensors always give the same bytes.
   void write(const std::filesystem::path& file) const;
 
@@ -29,6 +31,8 @@ class TensorFile {
   /// `shape` stands for any size.
   const NamedTensor& get(std::string_view name, const std::vector<int64_t>& shape) const;
   const std::map<std::string, NamedTensor, std::less<>>& tensors() const { return tensors_; }
+  /// Moves the values out; shapes as get() has them.
+  std::vector<float> take(std::string_view name, const std::vector<int64_t>& shape);
 
  private:
   std::map<std::string, NamedTensor, std::less<>> tensors_;
