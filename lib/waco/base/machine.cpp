@@ -121,6 +121,10 @@ CompilerTarget compiler_target(const std::string& command) {
 }
 
 Machine describe_machine(const std::string& compiler) {
+  return describe_machine(compiler.empty() ? CompilerTarget{} : compiler_target(compiler));
+}
+
+Machine describe_machine(const CompilerTarget& compiler) {
   Machine machine;
   const Topology topology;
   machine.cpu_model = cpu_model(topology.get());
@@ -131,8 +135,24 @@ Machine describe_machine(const std::string& compiler) {
   machine.caches = caches_of(topology.get());
   machine.memory_bytes = static_cast<int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
   machine.usable_threads = usable_threads();
-  if (!compiler.empty()) machine.compiler = compiler_target(compiler);
+  machine.compiler = compiler;
   return machine;
+}
+
+void to_json(nlohmann::json& json, const CompilerTarget& target) {
+  json = {{"isa", target.isa},
+          {"vector_bytes", target.vector_bytes},
+          {"compiler", target.version},
+          {"compiler_command", target.command},
+          {"target_fingerprint", target.fingerprint}};
+}
+
+void from_json(const nlohmann::json& json, CompilerTarget& target) {
+  target.isa = json.value("isa", "");
+  target.vector_bytes = json.value("vector_bytes", 16);
+  target.version = json.value("compiler", "");
+  target.command = json.value("compiler_command", "");
+  target.fingerprint = json.value("target_fingerprint", "");
 }
 
 void to_json(nlohmann::json& json, const Machine& machine) {
@@ -142,12 +162,8 @@ void to_json(nlohmann::json& json, const Machine& machine) {
           {"cores", machine.num_cores},
           {"logical_cpus", machine.num_logical_cpus},
           {"memory_bytes", machine.memory_bytes},
-          {"usable_threads", machine.usable_threads},
-          {"isa", machine.compiler.isa},
-          {"vector_bytes", machine.compiler.vector_bytes},
-          {"compiler", machine.compiler.version},
-          {"compiler_command", machine.compiler.command},
-          {"target_fingerprint", machine.compiler.fingerprint}};
+          {"usable_threads", machine.usable_threads}};
+  json.update(nlohmann::json(machine.compiler));
   json["caches"] = nlohmann::json::array();
   for (const Cache& cache : machine.caches) {
     json["caches"].push_back({{"level", cache.level},
@@ -166,11 +182,7 @@ void from_json(const nlohmann::json& json, Machine& machine) {
   machine.num_logical_cpus = json.value("logical_cpus", 0);
   machine.memory_bytes = json.value("memory_bytes", int64_t{0});
   machine.usable_threads = json.value("usable_threads", 1);
-  machine.compiler.isa = json.value("isa", "");
-  machine.compiler.vector_bytes = json.value("vector_bytes", 16);
-  machine.compiler.version = json.value("compiler", "");
-  machine.compiler.command = json.value("compiler_command", "");
-  machine.compiler.fingerprint = json.value("target_fingerprint", "");
+  machine.compiler = json.get<CompilerTarget>();
   machine.caches.clear();
   for (const nlohmann::json& cache : json.value("caches", nlohmann::json::array())) {
     machine.caches.push_back({cache.value("level", 0), cache.value("bytes", int64_t{0}),

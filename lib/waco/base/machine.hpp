@@ -47,6 +47,8 @@ struct Machine {
 
 void to_json(nlohmann::json& json, const Machine& machine);
 void from_json(const nlohmann::json& json, Machine& machine);
+void to_json(nlohmann::json& json, const CompilerTarget& target);
+void from_json(const nlohmann::json& json, CompilerTarget& target);
 
 /// Words of a compiler command: "ccache g++" is two.
 std::vector<std::string> command_words(std::string_view command);
@@ -61,6 +63,8 @@ int vector_bytes_of(std::string_view macros);
 /// Describes the machine; with an empty `compiler` the compiler part stays empty, otherwise see
 /// compiler_target.
 Machine describe_machine(const std::string& compiler);
+/// The same with a compiler that was asked before.
+Machine describe_machine(const CompilerTarget& compiler);
 
 /// Threads that can run at the same time: CPUs of the process's affinity, the cgroup's CPU quota (rounded up)
 /// and OMP_NUM_THREADS (its first number), whichever is least; 1..1024.

@@ -9,13 +9,12 @@
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/process.hpp"
+#include "waco/measure/compiler_program.hpp"
 
 namespace waco::measure {
 namespace fs = std::filesystem;
-namespace {
 
-/// The program behind a command word, searched in PATH; empty when there is none.
-fs::path resolve(const std::string& program) {
+fs::path find_program(const std::string& program) {
   if (program.find('/') != std::string::npos)
     return ::access(program.c_str(), X_OK) == 0 ? fs::path(program) : fs::path();
   const char* path = std::getenv("PATH");
@@ -34,20 +33,18 @@ std::string choose_command(const std::string& command) {
   const char* variable = std::getenv("CXX");
   if (variable != nullptr && !command_words(variable).empty()) return variable;
   for (const char* name : {"c++", "g++", "clang++"}) {
-    if (!resolve(name).empty()) return name;
+    if (!find_program(name).empty()) return name;
   }
   throw EnvironmentError(
       "no C++ compiler found (c++, g++, clang++): install g++, or name one with --compiler or CXX",
       ExitCode::kCompiler);
 }
 
-/// Path, size and date of every word of the command that is a program (a wrapper may stand before the
-/// compiler).
-std::string programs_of(const std::string& command) {
+std::string describe_programs(const std::string& command) {
   std::string text;
   for (const std::string& word : command_words(command)) {
     std::error_code error;
-    const fs::path path = fs::canonical(resolve(word), error);
+    const fs::path path = fs::canonical(find_program(word), error);
     if (error) {
       text += word + '\n';
       continue;
@@ -57,6 +54,8 @@ std::string programs_of(const std::string& command) {
   }
   return text;
 }
+
+namespace {
 
 /// The first few lines around the first error: what a person needs, not a page of notes.
 std::string shorten(const std::string& err) {
@@ -73,8 +72,8 @@ std::string shorten(const std::string& err) {
 
 Compiler Compiler::find(const std::string& command) {
   Compiler compiler;
-  compiler.target_ = compiler_target(choose_command(command));
-  compiler.identity_ = fmt::format("{}{}\n{}", programs_of(compiler.target_.command),
+  compiler.target_ = remembered_target(command);
+  compiler.identity_ = fmt::format("{}{}\n{}", describe_programs(compiler.target_.command),
                                    compiler.target_.version, compiler.target_.fingerprint);
   return compiler;
 }

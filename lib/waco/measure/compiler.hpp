@@ -17,6 +17,11 @@ struct CompileOutcome {
   std::string diagnostic;  ///< why not, in at most a few lines
 };
 
+/// The target of `command`, or of the compiler that is found without one (see Compiler::find), as it was told
+/// within the last day if the program, the processor and the environment are the same, else as it is told
+/// now.
+CompilerTarget remembered_target(const std::string& command);
+
 class Compiler {
  public:
   /// `command` (may hold several words), or $CXX, or the first of c++, g++, clang++ that is installed. Throws
