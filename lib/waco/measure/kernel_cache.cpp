@@ -1,6 +1,7 @@
 // The compiled kernels' folder: keys, manifests, validation and parallel compilation.
 #include "waco/measure/kernel_cache.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -50,8 +51,8 @@ class BuildFolder {
 
 }  // namespace
 
-KernelCache::KernelCache(Compiler compiler, fs::path folder)
-    : compiler_(std::move(compiler)), folder_(std::move(folder)) {
+KernelCache::KernelCache(Compiler compiler, fs::path folder, CacheLimit limit)
+    : compiler_(std::move(compiler)), folder_(std::move(folder)), limit_(limit) {
   make_private_folder(folder_);
   remove_leftovers();
 }
@@ -70,6 +71,7 @@ CompiledKernel KernelCache::get(const CompileRequest& request, double timeout_s,
     CompiledKernel kernel;
     kernel.library = folder_ / (name + ".so");
     kernel.from_cache = true;
+    note_use(name);
     return kernel;
   }
   return compile(name, request, timeout_s, stop);
@@ -105,6 +107,8 @@ std::vector<CompiledKernel> KernelCache::get_all(const std::vector<CompileReques
   work();
   for (std::thread& thread : pool) thread.join();
   if (failure) std::rethrow_exception(failure);
+  const auto is_new = [&](size_t n) { return kernels[n].ok() && !kernels[n].from_cache; };
+  if (std::any_of(distinct.begin(), distinct.end(), is_new)) trim();
   for (size_t n = 0; n < requests.size(); ++n) {
     if (same_as[n] != n) kernels[n] = kernels[same_as[n]];
   }

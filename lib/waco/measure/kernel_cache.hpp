@@ -1,6 +1,7 @@
 // Compiled kernels on disk, found by what they were compiled from.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -24,16 +25,26 @@ struct CompiledKernel {
   bool ok() const { return !library.empty(); }
 };
 
+/// How large the folder may grow.
+struct CacheLimit {
+  int64_t bytes = 0;                ///< of all entries; 0: any
+  std::chrono::seconds kept{3600};  ///< what was used since then stays, whatever the size: it may be in use
+};
+
+/// $WACO_KERNEL_CACHE_MB, or 1024 MB. Throws UsageError when that is not a number.
+CacheLimit kernel_cache_limit();
+
 /// A folder of entries, each two files: `<key>.so` and `<key>.json`, its manifest (format "waco-kernel",
 /// version, creator, size, checksum). The key is a hash of source, flags and compiler identity. An entry is
 /// complete when its manifest is there and agrees with the library; anything else (a run that was killed, a
 /// full disk, a flipped bit) is rebuilt. Both files are written under temporary names and renamed, so that
-/// processes may share the folder.
+/// processes may share the folder. The date of a manifest is that of the entry's last use; beyond the limit
+/// the entries that were not used for the longest time are removed.
 class KernelCache {
  public:
   /// Uses `folder`, created with mode 0700 when missing. Removes what killed runs left behind. Throws
   /// EnvironmentError.
-  KernelCache(Compiler compiler, std::filesystem::path folder);
+  KernelCache(Compiler compiler, std::filesystem::path folder, CacheLimit limit = kernel_cache_limit());
 
   const Compiler& compiler() const { return compiler_; }
   const std::filesystem::path& folder() const { return folder_; }
@@ -52,16 +63,21 @@ class KernelCache {
   /// Whether get() would find it.
   bool has(const CompileRequest& request) const { return is_valid(key(request)); }
 
+  /// Brings the folder below its limit. get_all() does it after compiling.
+  void trim() const;
+
  private:
   bool is_valid(const std::string& key) const;
   CompiledKernel compile(const std::string& key, const CompileRequest& request, double timeout_s,
                          const StopToken& stop) const;
   void store(const std::string& key, const CompileRequest& request,
              const std::filesystem::path& library) const;
+  void note_use(const std::string& key) const;
   void remove_leftovers() const;
 
   Compiler compiler_;
   std::filesystem::path folder_;
+  CacheLimit limit_;
 };
 
 }  // namespace waco::measure
