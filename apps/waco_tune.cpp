@@ -62,6 +62,7 @@ struct Options {
   std::string kernel_file;
   bool calibrate = false;
   double minutes = 5;
+  bool check = false;
   bool json = false;
   bool jsonl = false;
   std::string command;
@@ -87,8 +88,11 @@ bool parse(int argc, char** argv, Options& options) {
   app.add_option("--top", options.top, "Candidates to measure (default: 10; quick 4, full 24)")
       ->check(CLI::Range(1, 1000));
   app.add_option("--effort", options.effort,
-                 "none (rank and check, no timing), quick, normal, full (default: normal, or by --calls)")
+                 "none (rank only: nothing is compiled or run), quick, normal, full (default: normal, or by "
+                 "--calls)")
       ->check(CLI::IsMember({"none", "quick", "normal", "full"}));
+  app.add_flag("--check", options.check,
+               "With --effort none: compile the first point all the same and check its result");
   app.add_option("--calls", options.calls,
                  "How often the kernel will run: chooses the effort, and CSR unless a plan pays")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 60));
@@ -165,6 +169,7 @@ tune::TuneOptions tune_options(const Options& options, const tune::ChosenProblem
   result.effort = options.effort.empty() ? tune::Effort::kNormal : *tune::parse_effort(options.effort);
   result.calls = options.calls;
   result.effort_by_calls = options.calls && options.effort.empty() && chosen.points.empty();
+  result.check = options.check || !options.kernel_file.empty();
   result.top = options.top;
   result.max_fill = options.max_fill;
   result.subspace = *schedule::parse_subspace(options.space);
@@ -204,7 +209,8 @@ ExitCode exit_code(const tune::TuneResult& result, bool points_given) {
       return ExitCode::kVerification;
     any_ok = any_ok || candidate.measurement.ok();
   }
-  if (result.best && result.best->verified) return any_ok ? ExitCode::kDone : ExitCode::kFailed;
+  const bool answered = result.best && (result.best->verified || result.effort == tune::Effort::kNone);
+  if (answered) return any_ok ? ExitCode::kDone : ExitCode::kFailed;
   return result.complete ? ExitCode::kVerification : ExitCode::kFailed;
 }
 
@@ -226,7 +232,7 @@ Tuned tune_item(const Options& options, const matrix::CorpusItem& item, const tu
   Tuned tuned{std::move(input.tensor), {}};
   tuned.result = tune::tune(tuned.tensor, tuning, stop);
   tuned.result.seconds.read = read_s;
-  tuned.result.seconds.total += read_s;
+  tuned.result.seconds.total += read_s + tuned.result.seconds.load;
   if (!options.common.quiet) fmt::print(stderr, "{}", tune::to_table(tuned.result));
   return tuned;
 }

@@ -11,7 +11,7 @@ using nlohmann::json;
 
 namespace {
 
-void check_document(const json& document, const std::string& op) {
+void check_document(const json& document, const std::string& op, bool verified = true) {
   CHECK(document.at("format") == "waco-plan");
   CHECK(document.at("version") == 1);
   CHECK(document.at("created_by").at("program") == "waco-tune");
@@ -21,10 +21,11 @@ void check_document(const json& document, const std::string& op) {
   CHECK(document.at("matrix").at("hash").get<std::string>().size() == 16);
   CHECK(document.at("parts").size() == 1);
   const json& best = document.at("best");
-  CHECK(best.at("verified") == true);
+  CHECK(best.at("verified") == verified);
   CHECK(document.at("parts")[0].at("plan") == best.at("plan"));
   CHECK_NOTHROW(schedule::parse(best.at("plan").get<std::string>()));
-  for (const char* stage : {"read", "machine", "rank", "measure", "total"})
+  for (const char* stage :
+       {"load", "read", "machine", "features", "search", "rank", "convert", "measure", "total"})
     CHECK(document.at("stages_s").at(stage).get<double>() >= 0);
   CHECK(document.contains("break_even_calls"));
 }
@@ -71,16 +72,44 @@ TEST_CASE("cli: every op is tuned, documented and emitted as a kernel that passe
   }
 }
 
-TEST_CASE("cli: effort none ranks and checks but times nothing", "[cli]") {
+TEST_CASE("cli: effort none ranks, and neither compiles nor runs anything", "[cli]") {
   Workspace work;
-  const RunResult result = tune().with(work.matrix(), "--op", "spmv", "--effort", "none", "--json").run();
+  const std::string matrix = work.matrix();
+  const auto program = [&] {
+    return tune()
+        .with(matrix, "--op", "spmv", "--effort", "none", "--json")
+        .environment("XDG_CACHE_HOME", work.path("cache"));
+  };
+  const RunResult result = program().run();
   INFO(result.err);
   REQUIRE(result.ok());
   const json document = json::parse(result.out);
-  check_document(document, "spmv");
+  check_document(document, "spmv", false);
   CHECK(document.at("baseline").is_null());
   CHECK(document.at("best").at("median_ns").is_null());
+  CHECK(document.at("best").at("plan") == document.at("candidates")[0].at("plan"));
   CHECK(document.at("candidates").size() == 10);
+  CHECK_FALSE(std::filesystem::exists(work.path("cache/waco/kernels")));
+
+  const RunResult checked = program().with("--check").run();
+  INFO(checked.err);
+  REQUIRE(checked.ok());
+  check_document(json::parse(checked.out), "spmv");
+  CHECK(json::parse(checked.out).at("best").at("plan") == document.at("best").at("plan"));
+  CHECK(json::parse(checked.out).at("stages_s").at("convert").get<double>() > 0);
+}
+
+TEST_CASE("cli: a kernel is checked before it is emitted, whatever the effort", "[cli]") {
+  Workspace work;
+  const std::string matrix = work.matrix();
+  const RunResult result =
+      tune()
+          .with(matrix, "--op", "spmv", "--effort", "none", "--emit", work.path("kernel.cpp"), "--json")
+          .run();
+  INFO(result.err);
+  REQUIRE(result.ok());
+  CHECK(json::parse(result.out).at("best").at("verified") == true);
+  check_kernel(work, work.path("kernel.cpp"), matrix);
 }
 
 TEST_CASE("cli: a given schedule is measured, and only that", "[cli]") {
@@ -111,10 +140,10 @@ TEST_CASE("cli: a given schedule with too much fill fails with its reason", "[cl
 
 TEST_CASE("cli: several matrices give a line each, and code 6 when one fails", "[cli]") {
   Workspace work;
-  const RunResult result =
-      tune()
-          .with(work.matrix(), work.path("missing.mtx"), "--op", "spmv", "--effort", "none", "--jsonl")
-          .run();
+  const RunResult result = tune()
+                               .with(work.matrix(), work.path("missing.mtx"), "--op", "spmv", "--effort",
+                                     "none", "--check", "--jsonl")
+                               .run();
   INFO(result.err);
   CHECK(result.end.code == 6);
   REQUIRE(std::count(result.out.begin(), result.out.end(), '\n') == 2);
@@ -127,8 +156,8 @@ TEST_CASE("cli: matrices without nonzeros, with one row and with one column are 
   const std::string header = "%%MatrixMarket matrix coordinate real general\n";
   for (const char* body : {"5 7 0\n", "1 9 2\n1 3 1.5\n1 9 2\n", "9 1 2\n3 1 1.5\n9 1 2\n"})
     for (const char* op : {"spmv", "spmm", "sddmm"}) {
-      Program program =
-          tune().with(work.write("small.mtx", header + body), "--op", op, "--effort", "none", "--json");
+      Program program = tune().with(work.write("small.mtx", header + body), "--op", op, "--effort", "none",
+                                    "--check", "--json");
       const RunResult result = program.run();
       INFO(op << " " << body << result.err);
       REQUIRE(result.end.code == 0);
@@ -169,7 +198,9 @@ TEST_CASE("cli: a list is continued, faults are told item by item", "[cli]") {
   const std::string matrix = work.matrix(), results = work.path("results.jsonl");
   const std::string list = work.write(
       "list", "# three\n" + matrix + "\nsynthetic: stencil2d n=20\n" + work.path("missing.mtx") + "\n");
-  const auto batch = [&] { return tune().with("--list", list, "--op", "spmv", "--effort", "none"); };
+  const auto batch = [&] {
+    return tune().with("--list", list, "--op", "spmv", "--effort", "none", "--check");
+  };
   const auto lines = [&] {
     std::vector<json> parsed;
     std::ifstream in(results);

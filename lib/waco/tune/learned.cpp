@@ -3,6 +3,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <chrono>
+
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 
@@ -30,9 +32,11 @@ bool Learned::has_seen(int64_t rhs) const {
 
 std::shared_ptr<const Learned> Learned::open(const std::filesystem::path& model,
                                              const std::filesystem::path& index, int threads) {
+  const auto start = std::chrono::steady_clock::now();
   auto learned = std::make_shared<Learned>(Learned{model::LearnedModel::load(model), std::nullopt});
   if (!index.empty())
     learned->index.emplace(index::Index::open(index, {learned->model, model}, threads, cache_or_nothing()));
+  learned->load_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return learned;
 }
 

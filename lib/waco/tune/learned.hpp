@@ -15,6 +15,8 @@ struct Learned {
   model::LearnedModel model;
   std::optional<index::Index> index;  ///< of the model, for this machine's threads
 
+  double load_s = 0;  ///< seconds that reading took
+
   /// Whether the model was trained on a dense index of about this size: within a factor of two.
   bool has_seen(int64_t rhs) const;
 

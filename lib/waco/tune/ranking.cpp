@@ -2,6 +2,7 @@
 #include "waco/tune/ranking.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include "waco/base/machine.hpp"
 
@@ -27,11 +28,9 @@ std::vector<double> Ranking::CountingModel::costs(std::span<const SuperSchedule>
   return model_->costs(points);
 }
 
-Ranking::Lookup::Lookup(const Learned& learned, const matrix::SparseTensor& tensor,
+Ranking::Lookup::Lookup(const Learned& learned, const model::PatternEmbedding& pattern,
                         const schedule::Problem& problem, model::ClosedFormModel& closed_form, int threads)
-    : pattern(learned.model.embed_pattern(tensor, problem)),
-      retriever(learned.model, pattern),
-      costs(learned.model, pattern, problem, closed_form, threads) {
+    : retriever(learned.model, pattern), costs(learned.model, pattern, problem, closed_form, threads) {
   if (learned.index) query.emplace(search::Query{*learned.index, retriever, threads});
 }
 
@@ -45,10 +44,27 @@ Ranking::Ranking(const matrix::SparseTensor& tensor, const TuneOptions& options,
       random_(options.seed) {
   csr_ns_ = closed_form_.terms(schedule::csr_point(options.problem, threads)).total_ns;
   if (!options.learned) return;
+  const auto start = std::chrono::steady_clock::now();
+  const model::PatternEmbedding pattern = options.learned->model.embed_pattern(tensor, options.problem);
+  features_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   counting_ =
-      CountingModel(lookup_.emplace(*options.learned, tensor, options.problem, closed_form_, threads).costs);
+      CountingModel(lookup_.emplace(*options.learned, pattern, options.problem, closed_form_, threads).costs);
   // A learned model predicts shares of fixed_csr's time, which the closed-form model knows in nanoseconds.
   cost_unit_ns_ = csr_ns_;
+}
+
+/// As feasible() says where the estimate leaves no doubt, which spares a pass over the nonzeros.
+bool Ranking::seems_feasible(const SuperSchedule& point) {
+  constexpr double kDoubt = 2;
+  const model::FormatCounts expected = closed_form_.expected_storage(point);
+  const auto nonzeros = static_cast<double>(std::max<int64_t>(1, counts_.num_nonzeros()));
+  const schedule::SpaceLimits& limits = space_.limits();
+  const double bytes =
+      expected.stored_values * static_cast<double>(value_bytes(point.problem.type)) + expected.index_bytes;
+  const double excess = std::max(expected.stored_values / nonzeros / limits.max_fill,
+                                 bytes / static_cast<double>(limits.max_bytes));
+  if (excess > kDoubt) return false;
+  return excess * kDoubt < 1 ? point.compute.threads <= limits.max_threads : feasible(point);
 }
 
 bool Ranking::feasible(const SuperSchedule& point) const {
@@ -63,14 +79,15 @@ Candidate Ranking::candidate(const SuperSchedule& point, double cost) {
   return candidate;
 }
 
-std::vector<Candidate> Ranking::search(int num_results, int64_t evaluations) {
+std::vector<Candidate> Ranking::search(int num_results, int64_t evaluations, size_t num_sure) {
   const search::Query* query = lookup_ && lookup_->query ? &*lookup_->query : nullptr;
   const auto search = search::make_search(options_.search, query);
-  const auto allowed = [this](const SuperSchedule& point) { return feasible(point); };
+  const auto allowed = [this](const SuperSchedule& point) { return seems_feasible(point); };
   std::vector<Candidate> candidates;
   for (const search::Scored& found :
        search->run(space_, counting_, allowed, evaluations, random_, num_results))
-    candidates.push_back(candidate(found.point, found.cost));
+    if (candidates.size() >= num_sure || feasible(found.point))
+      candidates.push_back(candidate(found.point, found.cost));
   return candidates;
 }
 

@@ -20,8 +20,9 @@ class Ranking {
   Ranking(const matrix::SparseTensor& tensor, const TuneOptions& options, int threads,
           model::Ceilings ceilings);
 
-  /// The best points of a search over the whole space, cheapest first.
-  std::vector<Candidate> search(int num_results, int64_t evaluations);
+  /// The best points of a search over the whole space, cheapest first. Of the first `num_sure` the storage
+  /// is known exactly and within the limits; that of the others is only estimated.
+  std::vector<Candidate> search(int num_results, int64_t evaluations, size_t num_sure);
 
   /// Neighbours of `points` that neither this nor an earlier call has returned, cheapest first.
   std::vector<Candidate> neighbours(const std::vector<schedule::SuperSchedule>& points, size_t num_results);
@@ -33,6 +34,8 @@ class Ranking {
   /// Predicted nanoseconds of fixed_csr.
   double csr_ns() const { return csr_ns_; }
 
+  /// Seconds that the features of the pattern took.
+  double features_s() const { return features_s_; }
   /// Points whose cost was predicted.
   int64_t num_ranked() const { return counting_.num_points; }
 
@@ -50,15 +53,15 @@ class Ranking {
 
   /// The learned model on this pattern.
   struct Lookup {
-    Lookup(const Learned& learned, const matrix::SparseTensor& tensor, const schedule::Problem& problem,
+    Lookup(const Learned& learned, const model::PatternEmbedding& pattern, const schedule::Problem& problem,
            model::ClosedFormModel& closed_form, int threads);
-    model::PatternEmbedding pattern;
     model::Retriever retriever;
     model::LearnedCostModel costs;
     std::optional<search::Query> query;  ///< with an index
   };
 
   bool feasible(const schedule::SuperSchedule& point) const;
+  bool seems_feasible(const schedule::SuperSchedule& point);
   Candidate candidate(const schedule::SuperSchedule& point, double cost);
 
   const TuneOptions& options_;
@@ -70,6 +73,7 @@ class Ranking {
   double cost_unit_ns_ = 1;  ///< of the model's costs
   Random random_;
   double csr_ns_ = 0;
+  double features_s_ = 0;
   std::set<std::string> returned_;  ///< text forms
 };
 

@@ -44,11 +44,14 @@ struct Best {
 };
 
 struct StageSeconds {
-  double read = 0;     ///< filled by whoever read the input
-  double machine = 0;  ///< describing it, and its ceilings (cached after the first run)
-  double rank = 0;     ///< pattern counts, predictions and search
-  double measure = 0;  ///< compiling, packing, verifying, timing
-  double total = 0;
+  double load = 0;      ///< model and index, once for all inputs; filled by whoever loaded them
+  double read = 0;      ///< filled by whoever read the input
+  double machine = 0;   ///< describing it, and its ceilings (cached after the first run)
+  double features = 0;  ///< of the pattern, for a learned model
+  double search = 0;    ///< pattern counts, predictions and search
+  double measure = 0;   ///< compiling, packing, verifying, timing
+  double total = 0;     ///< of all that
+  double rank() const { return features + search; }
 };
 
 struct TuneResult {

@@ -50,6 +50,8 @@ class Run {
   void hold_final();
   void verify_first();
   void measure(std::vector<Candidate*> batch);
+  bool only_ranks() const;
+  void take_first();
   void open_session();
   void add_warnings();
   void note_stop();

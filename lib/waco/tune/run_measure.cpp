@@ -36,7 +36,6 @@ void Run::open_session() {
     spdlog::debug("measured {}: {} {}", ++num_reported_, speed, schedule::to_text(m.point));
   };
   session_.emplace(tensor_, options_.problem, std::move(options));
-  result_.machine = describe_machine(session_->target().command);
 }
 
 /// Measures a batch; those that a stop request leaves out stay unmeasured.

@@ -9,6 +9,7 @@
 
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
+#include "waco/measure/compiler.hpp"
 #include "waco/tune/decision.hpp"
 #include "waco/tune/run.hpp"
 
@@ -38,6 +39,8 @@ void Run::describe() {
   result_.problem = options_.problem;
   result_.threads = options_.threads > 0 ? options_.threads : usable_threads();
   result_.seed = options_.seed;
+  result_.seconds.load = options_.learned ? options_.learned->load_s : 0;
+  result_.machine = describe_machine(measure::remembered_target(options_.compiler));
   result_.cost_model = options_.cost_model();
   result_.search = options_.search;
   result_.subspace = options_.subspace;
@@ -56,9 +59,11 @@ model::Ceilings Run::ceilings() {
 }
 
 void Run::rank() {
-  model::Ceilings machine = ceilings().with_vectors_of(session_->target().vector_bytes);
-  const Stopwatch watch(result_.seconds.rank);
+  model::Ceilings machine = ceilings().with_vectors_of(result_.machine.compiler.vector_bytes);
+  const Stopwatch watch(result_.seconds.search);
   ranking_.emplace(tensor_, options_, result_.threads, std::move(machine));
+  result_.seconds.features = ranking_->features_s();
+  result_.seconds.search -= result_.seconds.features;
   if (options_.points.empty()) {
     search(options_.effort_by_calls ? Effort::kNone : result_.effort);
   } else {
@@ -69,7 +74,10 @@ void Run::rank() {
 void Run::search(Effort effort) {
   set_effort(effort);
   const bool indexed = search::needs_index(options_.search);
-  result_.candidates = ranking_->search(plan_.top, indexed ? plan_.index_evaluations : plan_.evaluations);
+  // Whatever is measured or is the answer has to be within the limits for certain.
+  const size_t num_sure = effort == Effort::kNone ? 1 : static_cast<size_t>(plan_.top);
+  result_.candidates =
+      ranking_->search(plan_.top, indexed ? plan_.index_evaluations : plan_.evaluations, num_sure);
   result_.num_ranked = ranking_->num_ranked();
   spdlog::info("ranked {} points, {} to measure", result_.num_ranked, result_.candidates.size());
 }
@@ -83,7 +91,8 @@ void Run::choose_effort() {
   outlook.csr_ns = ranking_->csr_ns();
   outlook.best_ns = first.predicted_cost_ns.value_or(outlook.csr_ns);
   outlook.pack_ns = packing_forecast_ns(first.measurement.point, tensor_.num_nonzeros(), result_.threads);
-  outlook.ranked_ns = result_.seconds.rank * 1e9;
+  outlook.ranked_ns = result_.seconds.rank() * 1e9;
+  open_session();
   outlook.compile_ns = session_->has_kernel(first.measurement.point) ? 0 : kCompile_ns;
   outlook.threads = result_.threads;
   Verdict& verdict = result_.verdict.emplace();
@@ -93,10 +102,19 @@ void Run::choose_effort() {
                                             : std::optional(options_.effort);
   spdlog::info("forecasts:\n{}", forecast_text(verdict));
   if (options_.effort_by_calls && verdict.chosen && *verdict.chosen != result_.effort) {
-    const Stopwatch watch(result_.seconds.rank);
+    const Stopwatch watch(result_.seconds.search);
     search(*verdict.chosen);
-    open_session();
   }
+}
+
+/// Whether the answer is a prediction: nothing is compiled or run.
+bool Run::only_ranks() const {
+  return result_.effort == Effort::kNone && options_.points.empty() && !options_.check;
+}
+
+void Run::take_first() {
+  if (result_.candidates.empty()) return;
+  result_.best.emplace().point = result_.candidates[0].measurement.point;
 }
 
 /// fixed_csr without a measurement.
@@ -111,7 +129,7 @@ void Run::settle() {
   if (!result_.verdict || !result_.baseline || !result_.best) return;
   Verdict& verdict = *result_.verdict;
   verdict.csr_ns = result_.baseline->median_ns();
-  const double tuned_s = result_.seconds.machine + result_.seconds.rank + result_.seconds.measure;
+  const double tuned_s = result_.seconds.machine + result_.seconds.rank() + result_.seconds.measure;
   const double convert_ns = result_.best->is_baseline ? 0 : static_cast<double>(result_.best->pack_ns);
   verdict.happened = Way{result_.effort, tuned_s * 1e9, convert_ns, result_.best->time_ns.median};
   verdict.break_even_calls = result_.break_even_calls();
@@ -160,14 +178,15 @@ TuneResult Run::take() {
   {
     const Stopwatch watch(result_.seconds.total);
     describe();
-    open_session();
     rank();
     choose_effort();
     try {
       const Stopwatch measuring(result_.seconds.measure);
       if (result_.verdict && !result_.verdict->chosen) {
         stay_on_csr();
-      } else if (result_.effort == Effort::kNone) {
+      } else if (only_ranks()) {
+        take_first();
+      } else if (open_session(); result_.effort == Effort::kNone) {
         verify_first();
       } else {
         result_.baseline = session_->baseline();

@@ -25,6 +25,7 @@ struct TuneOptions {
   /// How often the kernel will run: adds a verdict to the result, and fixed_csr wins unless the plan pays.
   std::optional<int64_t> calls;
   bool effort_by_calls = false;       ///< the verdict chooses the effort, or to stay on CSR
+  bool check = false;                 ///< effort none also compiles the first point and checks its result
   std::optional<int> top;             ///< candidates to measure; by default what the effort says
   double max_fill = 20;               ///< values stored per nonzero
   std::optional<double> budget_s;     ///< no new work is started after this; by default what the effort says

@@ -31,8 +31,9 @@ double sampling_ns(double budget_s, double call_ns) {
 }
 
 double tune_ns(Effort effort, const Outlook& outlook) {
+  // Without measuring only the kernel has to be compiled, by whoever uses the plan.
+  if (effort == Effort::kNone) return outlook.ranked_ns + outlook.compile_ns;
   const double start_ns = outlook.ranked_ns + kStart_ns + kCallsToStart * outlook.csr_ns;
-  if (effort == Effort::kNone) return start_ns + outlook.compile_ns;
   const EffortPlan plan = plan_of(effort);
   const double candidates = plan.top * (1 + 0.5 * plan.refinements);
   const double finals = static_cast<double>(1 + plan.finalists);
