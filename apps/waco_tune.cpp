@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -20,6 +21,7 @@
 #include "waco/search/named.hpp"
 #include "waco/tune/calibration.hpp"
 #include "waco/tune/emit.hpp"
+#include "waco/tune/kernel_pack.hpp"
 #include "waco/tune/model_places.hpp"
 #include "waco/tune/plan_file.hpp"
 #include "waco/tune/problem_options.hpp"
@@ -40,6 +42,7 @@ constexpr const char* kExamples = R"(Examples:
   zcat big.mtx.gz | waco-tune - --op sddmm --effort quick --budget 30
   waco-tune --list matrices.txt --op spmv -o results.jsonl       (run again, it does what is missing)
   waco-tune --calibrate --op spmv --minutes 5
+  waco-tune --prepare 300 --op spmv          (compiles ahead what later runs will most likely measure)
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 unreadable input, 4 verification failed, 5 compiler unusable,
 6 some of several matrices failed.)";
@@ -63,6 +66,7 @@ struct Options {
   bool calibrate = false;
   double minutes = 5;
   bool check = false;
+  int prepare = 0;
   bool json = false;
   bool jsonl = false;
   std::string command;
@@ -93,6 +97,9 @@ bool parse(int argc, char** argv, Options& options) {
       ->check(CLI::IsMember({"none", "quick", "normal", "full"}));
   app.add_flag("--check", options.check,
                "With --effort none: compile the first point all the same and check its result");
+  app.add_option("--prepare", options.prepare,
+                 "Instead of tuning, compile so many kernels that are often among the best")
+      ->check(CLI::Range(1, 100000));
   app.add_option("--calls", options.calls,
                  "How often the kernel will run: chooses the effort, and CSR unless a plan pays")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 60));
@@ -130,7 +137,9 @@ bool parse(int argc, char** argv, Options& options) {
   options.command = command_text(argc, argv);
   if (!parse_command_line(app, argc, argv, options.common)) return false;
   if (options.calibrate) return true;
-  if (options.inputs.paths.empty() && options.inputs.lists.empty())
+  const bool any_inputs = !options.inputs.paths.empty() || !options.inputs.lists.empty();
+  if (options.prepare > 0 && any_inputs) throw UsageError("--prepare takes no matrix");
+  if (options.prepare == 0 && !any_inputs)
     throw UsageError("name a matrix, or --list a file that does (--help tells more)");
   if (!options.single() && (options.json || !options.kernel_file.empty()))
     throw UsageError("--json and --emit take one matrix; for several use --jsonl and -o");
@@ -318,10 +327,23 @@ ExitCode calibrate_models(const Options& options, const StopToken& stop) {
   return ExitCode::kDone;
 }
 
+/// Fills the kernel cache; a run that is stopped is continued by the next.
+ExitCode prepare(const Options& options, const tune::TuneOptions& tuning, const StopToken& stop) {
+  tune::PackOptions pack;
+  pack.num_kernels = options.prepare;
+  pack.num_patterns = std::clamp(options.prepare / 4, 4, pack.num_patterns);
+  const tune::PackReport report = tune::prepare_kernels(tuning, pack, stop);
+  spdlog::info("{} kernels compiled in {:.1f} s, {} were there, {} failed; they take {:.1f} MB",
+               report.num_compiled, report.compiling_s, report.num_there, report.num_failed,
+               static_cast<double>(report.bytes) * 1e-6);
+  return report.complete ? ExitCode::kDone : ExitCode::kPartial;
+}
+
 ExitCode run(const Options& options, const StopToken& stop) {
   if (options.calibrate) return calibrate_models(options, stop);
   const tune::ChosenProblem chosen = tune::choose_problem(options.problem);
   const tune::TuneOptions tuning = tune_options(options, chosen);
+  if (options.prepare > 0) return prepare(options, tuning, stop);
   if (options.single()) return tune_one(options, tuning, stop);
   return tune_several(options, tuning, stop);
 }

@@ -1,0 +1,51 @@
+// Kernels compiled ahead by the real program.
+#include <filesystem>
+
+#include "program.hpp"
+
+using namespace waco;
+using namespace waco::cli;
+
+namespace {
+
+Program prepare(const Workspace& work, const std::string& count) {
+  return tune()
+      .with("--prepare", count, "--op", "spmv", "--model", "none")
+      .environment("XDG_CACHE_HOME", work.path("cache"));
+}
+
+size_t num_kernels(const Workspace& work) {
+  size_t count = 0;
+  for (const auto& file : std::filesystem::directory_iterator(work.path("cache/waco/kernels")))
+    count += file.path().extension() == ".so" ? 1 : 0;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("cli: kernels are compiled ahead once", "[cli]") {
+  const Workspace work;
+  const RunResult first = prepare(work, "3").run();
+  INFO(first.err);
+  REQUIRE(first.ok());
+  CHECK(first.out.empty());
+  CHECK(first.err.find("3 kernels compiled") != std::string::npos);
+  CHECK(num_kernels(work) == 4);  // and the one that shows that the compiler can do OpenMP
+  const RunResult second = prepare(work, "3").run();
+  INFO(second.err);
+  REQUIRE(second.ok());
+  CHECK(second.err.find("0 kernels compiled") != std::string::npos);
+  CHECK(second.err.find("3 were there") != std::string::npos);
+}
+
+TEST_CASE("cli: compiling ahead takes an op and no matrix", "[cli]") {
+  const Workspace work;
+  check_refused(prepare(work, "3").with(work.matrix()), 2, "no matrix");
+  check_refused(prepare(work, "0"), 2, "--prepare");
+  check_refused(tune().with("--prepare", "3"), 2, "--op");
+}
+
+TEST_CASE("cli: a limit of the kernel cache that is not a number is refused", "[cli]") {
+  const Workspace work;
+  check_refused(prepare(work, "3").environment("WACO_KERNEL_CACHE_MB", "lots"), 2, "WACO_KERNEL_CACHE_MB");
+}
