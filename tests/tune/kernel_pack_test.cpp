@@ -33,5 +33,6 @@ TEST_CASE("kernel_pack: kernels are distinct, and fewer are the first of more", 
 
 TEST_CASE("kernel_pack: a stop request ends the vote", "[tune]") {
   const StopToken stop = waco::StopToken().with_budget(0);
-  CHECK(tune::choose_kernels(tuning(), {.num_kernels = 10, .num_patterns = 2}, stop).empty());
+  const auto chosen = tune::choose_kernels(tuning(), {.num_kernels = 10, .num_patterns = 2}, stop);
+  CHECK(chosen.size() == 1);  // fixed_csr, which needs no vote
 }

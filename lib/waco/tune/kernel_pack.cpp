@@ -59,7 +59,12 @@ std::vector<std::vector<int64_t>> shapes_of(const SuperSchedule& point) {
 /// Kernels by how often they are wanted.
 class Ballot {
  public:
-  explicit Ballot(int vector_bytes) : vector_bytes_(vector_bytes) {}
+  /// fixed_csr, which every run measures, is elected already.
+  Ballot(const schedule::Problem& problem, int vector_bytes) : vector_bytes_(vector_bytes) {
+    const std::vector<int64_t> dims(static_cast<size_t>(schedule::sparse_order(problem.op)), kSmallDim);
+    requests_.push_back(measure::baseline_request(problem, dims, 4));
+    weights_.push_back(1e300);
+  }
 
   void vote(const SuperSchedule& point, const matrix::SparseTensor& tensor, double weight) {
     add(point, tensor.dims, measure::usual_pos_bytes(tensor), weight);
@@ -105,7 +110,7 @@ std::vector<measure::CompileRequest> choose_kernels(const TuneOptions& tuning, c
   const CompilerTarget target = measure::remembered_target(tuning.compiler);
   const model::Ceilings ceilings =
       model::load_or_measure_ceilings(threads, cache_folder()).with_vectors_of(target.vector_bytes);
-  Ballot ballot(target.vector_bytes);
+  Ballot ballot(tuning.problem, target.vector_bytes);
   const int order = schedule::sparse_order(tuning.problem.op);
   const EffortPlan plan = plan_of(Effort::kNormal);
   const int64_t evaluations = search::needs_index(tuning.search) ? plan.index_evaluations : plan.evaluations;
