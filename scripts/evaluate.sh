@@ -16,6 +16,8 @@
 #   --with-trained     they are not
 #   --ways "W..."      some of: none quick normal full closed format schedule calls-N (default: all, N 1 10 100 10000)
 #   --page FILE        redraw the tables between the markers "evaluation: begin" and "evaluation: end" of FILE
+#   --accept-busy      keep results of runs that other work disturbed; by default these are done once more, and
+#                      the matrix then stays open
 #   --tables-only      measure nothing
 #
 # Needs jq. Programs are taken from $WACO_BIN, else build/bin. Exit codes: 0 done, 2 usage, 3 unreadable input, 6 some
@@ -31,7 +33,7 @@ say() { echo "evaluate: $1" >&2; }
 
 folder="" problems="spmv spmm:256 sddmm:256 mttkrp:16" models=$root/data/models datasets=$root/data/datasets
 ways="none quick normal full closed format schedule calls-1 calls-10 calls-100 calls-10000"
-with_trained=0 page="" tables_only=0 inputs=()
+with_trained=0 accept_busy=0 page="" tables_only=0 inputs=()
 while [ $# -gt 0 ]; do
   case $1 in
   -h | --help) sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0" && exit 0 ;;
@@ -48,6 +50,7 @@ while [ $# -gt 0 ]; do
     shift 2
     ;;
   --with-trained) with_trained=1 && shift ;;
+  --accept-busy) accept_busy=1 && shift ;;
   --tables-only) tables_only=1 && shift ;;
   -*) fail "unknown option $1 (--help tells more)" ;;
   *) inputs+=("$1") && shift ;;
@@ -130,7 +133,20 @@ run_way() {
     rm -rf "$cache.part" && cp -r "$here/cache/first" "$cache.part" && mv "$cache.part" "$cache"
   fi
   if [ "$1" != closed ]; then options+=("${model_options[@]}"); fi
-  run_tune "$cache" --list <(echo "$2") "${options[@]}" -o "$here/$1.jsonl"
+  local attempt results=$here/$1.jsonl
+  for attempt in 1 2; do
+    run_tune "$cache" --list <(echo "$2") "${options[@]}" -o "$results" || return 1
+    jq -c --arg input "$2" 'select(.input == $input)' "$results" | tail -n 1 >"$here/last.json"
+    was_disturbed "$here/last.json" || return 0
+    jq -c --arg input "$2" 'select(.input != $input)' "$results" >"$results.part" && mv "$results.part" "$results"
+    [ $stopped -eq 0 ] || return 1
+  done
+  say "$problem: $(name_of "$2"): other work kept the machine busy; run it again when that is over" && return 1
+}
+
+# Whether other work took processors away during the run of document $1.
+was_disturbed() {
+  [ $accept_busy -eq 0 ] && jq -e 'any(.warnings[]?; test("machine is busy"))' "$1" >/dev/null 2>&1
 }
 
 # What the ways found on matrix $1, as a JSON array.
@@ -149,12 +165,18 @@ hold_contest() {
   [ "$(jq length <<<"$plans")" -eq "$(wc -w <<<"$own_ways")" ] || return 1
   # Without a plan of its own fixed_csr's stands for all.
   mapfile -t schedules < <(jq -r 'map(select(.is_baseline | not).plan) + (map(.plan)[:1]) | unique[]' <<<"$plans")
-  if ! jq -e --argjson plans "$plans" '.complete and (($plans | map(select(.is_baseline | not).plan)) -
+  if was_disturbed "$contest" || ! jq -e --argjson plans "$plans" '.complete and (($plans | map(select(.is_baseline | not).plan)) -
       [.candidates[].plan] == [])' "$contest" >/dev/null 2>&1; then
     local options=()
     for plan in "${schedules[@]}"; do options+=(--schedule "$plan"); done
-    run_tune "$here/cache/contest" "$1" "${options[@]}" --model none --effort normal -o "$contest" || return 1
-    jq -e .complete "$contest" >/dev/null || return 1
+    local attempt
+    for attempt in 1 2; do
+      rm -f "$contest"
+      run_tune "$here/cache/contest" "$1" "${options[@]}" --model none --effort normal -o "$contest" || return 1
+      jq -e .complete "$contest" >/dev/null || return 1
+      was_disturbed "$contest" || break
+    done
+    ! was_disturbed "$contest" || { rm "$contest" && return 1; }
   fi
   jq -c --argjson ways "$plans" --arg model "$model_kind" -f "$root/scripts/evaluation/summary.jq" "$contest" \
     >"$here/summary/$2.json.part" && mv "$here/summary/$2.json.part" "$here/summary/$2.json"

@@ -48,11 +48,17 @@ TEST_CASE("cli: an evaluation times the plans of all ways together and draws tab
   fs::copy_file(work.matrix(), work.path("other.mtx"));
   const std::string list =
       work.write("list", "# two\n" + work.path("matrix.mtx") + "\n" + work.path("other.mtx") + "\n");
-  const std::vector<std::string> command{"-o",         folder,
-                                         "--problems", "spmv",
-                                         "--models",   work.path("none"),
-                                         "--ways",     "none quick closed schedule calls-1",
-                                         "--page",     page,
+  const std::vector<std::string> command{"-o",
+                                         folder,
+                                         "--problems",
+                                         "spmv",
+                                         "--models",
+                                         work.path("none"),
+                                         "--ways",
+                                         "none quick closed schedule calls-1",
+                                         "--page",
+                                         page,
+                                         "--accept-busy",
                                          list};
   const RunResult first = evaluate(command);
   INFO(first.err);
