@@ -16,6 +16,7 @@
 #   --with-trained     they are not
 #   --ways "W..."      some of: none quick normal full closed format schedule calls-N (default: all, N 1 10 100 10000)
 #   --page FILE        redraw the tables between the markers "evaluation: begin" and "evaluation: end" of FILE
+#   --prepare N        kernels compiled ahead for each problem before the first run (default: 300)
 #   --accept-busy      keep results of runs that other work disturbed; by default these are done once more, and
 #                      the matrix then stays open
 #   --tables-only      measure nothing
@@ -33,11 +34,11 @@ say() { echo "evaluate: $1" >&2; }
 
 folder="" problems="spmv spmm:256 sddmm:256 mttkrp:16" models=$root/data/models datasets=$root/data/datasets
 ways="none quick normal full closed format schedule calls-1 calls-10 calls-100 calls-10000"
-with_trained=0 accept_busy=0 page="" tables_only=0 inputs=()
+with_trained=0 accept_busy=0 prepare=300 page="" tables_only=0 inputs=()
 while [ $# -gt 0 ]; do
   case $1 in
   -h | --help) sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0" && exit 0 ;;
-  -o | --problems | --models | --datasets | --ways | --page)
+  -o | --problems | --models | --datasets | --ways | --page | --prepare)
     [ $# -ge 2 ] || fail "$1 needs a value"
     case $1 in
     -o) folder=$2 ;;
@@ -46,6 +47,7 @@ while [ $# -gt 0 ]; do
     --datasets) datasets=$2 ;;
     --ways) ways=$2 ;;
     --page) page=$2 ;;
+    --prepare) prepare=$2 ;;
     esac
     shift 2
     ;;
@@ -154,7 +156,8 @@ plans_of() {
   local way
   for way in $own_ways; do
     jq -c --arg input "$1" --arg way "$way" 'select(.input == $input and .status == "done") | {way: $way, plan: .best.plan,
-      is_baseline: .best.is_baseline, tune_ns: ((.stages_s.total - .stages_s.read) * 1e9)}' "$here/$way.jsonl" | tail -n 1
+      is_baseline: .best.is_baseline, tune_ns: ((.stages_s.total - .stages_s.read - (.stages_s.load // 0)) * 1e9),
+      only_ranked: (.stages_s.measure == 0)}' "$here/$way.jsonl" | tail -n 1
   done | jq -c -s .
 }
 
@@ -173,12 +176,13 @@ hold_contest() {
     for attempt in 1 2; do
       rm -f "$contest"
       run_tune "$here/cache/contest" "$1" "${options[@]}" --model none --effort normal -o "$contest" || return 1
+      jq -c '.candidates | map({key: .plan, value: .compile_ns}) | from_entries' "$contest" >>"$here/contest/$2.compiled"
       jq -e .complete "$contest" >/dev/null || return 1
       was_disturbed "$contest" || break
     done
     ! was_disturbed "$contest" || { rm "$contest" && return 1; }
   fi
-  jq -c --argjson ways "$plans" --arg model "$model_kind" -f "$root/scripts/evaluation/summary.jq" "$contest" \
+  jq -c --argjson ways "$plans" --arg model "$model_kind" --slurpfile compiled "$here/contest/$2.compiled" -f "$root/scripts/evaluation/summary.jq" "$contest" \
     >"$here/summary/$2.json.part" && mv "$here/summary/$2.json.part" "$here/summary/$2.json"
 }
 
@@ -196,13 +200,15 @@ evaluate() {
   echo "$own_ways" >"$here/contest/$name.ways"
 }
 
-# What every run finds in its cache: the machine's ceilings, and the index with its embeddings.
+# What every run finds in its cache: the machine's ceilings, the index with its embeddings, kernels compiled ahead.
 warm_up() {
   [ ! -d "$here/cache/first" ] || return 0
   local sample=$root/data/samples/mesh_3dof.mtx.gz
   [ "$op" != mttkrp ] || sample=$root/data/samples/events.tns.gz
   rm -rf "$here/cache/first.part" && mkdir -p "$here/cache/first.part"
   run_tune "$here/cache/first.part" "$sample" --effort none "${model_options[@]}" &&
+    { [ "$prepare" -eq 0 ] || run_tune "$here/cache/first.part" --prepare "$prepare" "${model_options[@]}"; } &&
+    rm -rf "$here/cache/contest" && cp -r "$here/cache/first.part" "$here/cache/contest" &&
     mv "$here/cache/first.part" "$here/cache/first"
 }
 
