@@ -191,6 +191,7 @@ evaluate() {
   local name way
   name=$(name_of "$1")
   [ "$(cat "$here/contest/$name.ways" 2>/dev/null)" != "$own_ways" ] || return 0
+  rm -f "$here/summary/$name.json"
   say "$problem: $name"
   for way in $own_ways; do
     run_way "$way" "$1" || return 1
