@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "patterns.hpp"
+#include "waco/pattern/pattern_counts.hpp"
 
 using waco::model::PatternProfile;
 
@@ -37,6 +38,12 @@ TEST_CASE("pattern_profile: block counts of a large matrix are estimated within 
   CHECK(profile.distinct({3, 3, 0}) == Approx(blocks).epsilon(0.05));
   CHECK(profile.distinct({3, 1, 0}) == Approx(3 * blocks).epsilon(0.05));
   CHECK(profile.distinct({0, 3, 0}) == 12000);
+  // Granules of rows that are longer than what is counted anyway, and cells of other widths.
+  const waco::pattern::PatternCounts exact(tensor);
+  for (const int64_t rows : {2, 6, 30, 96, 300})
+    for (const int64_t columns : {1, 4, 64, 2048})
+      CHECK(profile.distinct({rows, columns, 0}) ==
+            Approx(static_cast<double>(exact.num_cells({rows, columns, 0}))).epsilon(0.1));
 }
 
 TEST_CASE("pattern_profile: heaviest rows and padding follow the row lengths", "[model]") {

@@ -62,10 +62,11 @@ class PatternProfile {
 
  private:
   struct Panel {
-    int64_t begin = 0, end = 0;  ///< nonzeros
+    int64_t begin = 0, end = 0;  ///< nonzeros, of whole rows
   };
   void choose_panels();
-  double count_in_panels(const Granules& granules) const;
+  std::vector<Panel> whole_panels(int64_t granule) const;
+  double count_in_panels(const Granules& granules, const std::vector<Panel>& panels) const;
   double count_one_mode(int mode, int64_t granule);
   double count_everywhere(const Granules& granules) const;
   double count_by_footprint(const Granules& granules);
@@ -82,8 +83,6 @@ class PatternProfile {
   std::vector<int64_t> row_pointers_;
   std::vector<Panel> panels_;
   mutable std::vector<uint64_t> hash_slots_;  ///< scratch of the counts
-  double panel_nonzeros_ = 0;
-  int64_t panel_rows_ = 0;  ///< rows of the shortest panel
   std::map<Granules, double> distinct_;
   std::map<std::tuple<int64_t, int64_t>, LaneSlots> lane_slots_;
   std::map<std::tuple<ModeOrder, int, int64_t>, std::unique_ptr<FootprintCurve>> footprints_;

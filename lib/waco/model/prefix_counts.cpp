@@ -92,11 +92,8 @@ void PatternProfile::choose_panels() {
   const int64_t rows = static_cast<int64_t>(row_pointers_.size()) - 1;
   if (nnz <= kExactNonzeros) {
     panels_ = {{0, nnz}};
-    panel_rows_ = rows;
-    panel_nonzeros_ = static_cast<double>(nnz);
     return;
   }
-  panel_rows_ = rows;
   const int64_t num_panels = order_ == 2 ? kMatrixPanels : kTensorPanels;
   int64_t end_row = 0;
   for (int64_t p = 0; p < num_panels; p++) {
@@ -106,22 +103,43 @@ void PatternProfile::choose_panels() {
     while (row < rows && row_pointers_[row] - row_pointers_[begin_row] < kPanelNonzeros / num_panels) row++;
     if (row == begin_row) continue;
     panels_.push_back({row_pointers_[begin_row], row_pointers_[row]});
-    panel_rows_ = std::min(panel_rows_, row - begin_row);
-    panel_nonzeros_ += static_cast<double>(row_pointers_[row] - row_pointers_[begin_row]);
     end_row = row;
   }
 }
 
-double PatternProfile::count_in_panels(const Granules& granules) const {
-  const TupleHash hash(coords_, granules, order_);
-  // Panel by panel, so that the set stays in a near cache; panels share no tuples but at their ends.
-  double count = 0;
+/// Panels at the same places that are cut between granules of rows, at least as long; none when they would
+/// hold much of the pattern.
+std::vector<PatternProfile::Panel> PatternProfile::whole_panels(int64_t granule) const {
+  constexpr int64_t kMostNonzeros = 4 * kPanelNonzeros;
+  if (granule == 1) return panels_;
+  const int64_t rows = static_cast<int64_t>(row_pointers_.size()) - 1;
+  std::vector<Panel> panels;
+  int64_t end_row = 0, nonzeros = 0;
   for (const Panel& panel : panels_) {
+    const int64_t begin_row =
+        std::max(end_row, coords_[0][static_cast<size_t>(panel.begin)] / granule * granule);
+    const int64_t wanted = panel.end - panel.begin;
+    for (end_row = begin_row; end_row < rows && row_pointers_[end_row] - row_pointers_[begin_row] < wanted;)
+      end_row = std::min(rows, end_row + granule);
+    if (end_row == begin_row) continue;
+    panels.push_back({row_pointers_[begin_row], row_pointers_[end_row]});
+    nonzeros += panels.back().end - panels.back().begin;
+    if (nonzeros > kMostNonzeros) return {};
+  }
+  return panels;
+}
+
+double PatternProfile::count_in_panels(const Granules& granules, const std::vector<Panel>& panels) const {
+  const TupleHash hash(coords_, granules, order_);
+  // Panel by panel, so that the set stays in a near cache; panels share no tuples.
+  double count = 0, nonzeros = 0;
+  for (const Panel& panel : panels) {
+    nonzeros += static_cast<double>(panel.end - panel.begin);
     HashSet seen(hash_slots_, static_cast<size_t>(panel.end - panel.begin));
     for (int64_t n = panel.begin; n < panel.end; n++) seen.insert(hash(n));
     count += seen.size();
   }
-  return count * num_nonzeros() / std::max(1.0, panel_nonzeros_);
+  return count * num_nonzeros() / std::max(1.0, nonzeros);
 }
 
 double PatternProfile::count_one_mode(int mode, int64_t granule) {
@@ -180,8 +198,8 @@ double PatternProfile::compute_distinct(const Granules& granules) {
                : count_everywhere(granules);
   }
   if (granules[0] == 0 || panels_.size() <= 1) return count_everywhere(granules);
-  if (granules[0] * (order_ == 2 ? 8 : 4) <= panel_rows_ || granules[0] == 1)
-    return count_in_panels(granules);
+  if (const std::vector<Panel> panels = whole_panels(granules[0]); !panels.empty())
+    return count_in_panels(granules, panels);
   return order_ == 2 ? count_by_footprint(granules) : count_everywhere(granules);
 }
 

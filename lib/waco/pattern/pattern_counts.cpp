@@ -15,6 +15,7 @@ namespace {
 /// Runs of equal coordinates of mode 0.
 std::vector<int64_t> find_row_starts(const std::vector<int64_t>& rows) {
   std::vector<int64_t> starts;
+  if (!rows.empty()) starts.reserve(std::min(rows.size(), static_cast<size_t>(rows.back()) + 1) + 1);
   for (size_t p = 0; p < rows.size(); ++p)
     if (p == 0 || rows[p] != rows[p - 1]) starts.push_back(static_cast<int64_t>(p));
   starts.push_back(static_cast<int64_t>(rows.size()));
