@@ -133,7 +133,7 @@ ordered_json to_json(const Record& record, const std::string& command) {
 
 Record record_from_json(const json& json) {
   Record record;
-  record.machine = json.at("machine");
+  record.machine = json.at("machine").get<Machine>();
   record.matrix = matrix_from(json.at("matrix"));
   record.problem.op = schedule::parse_op(json.at("op").get<std::string>()).value();
   record.problem.type = schedule::parse_value_type(json.at("type").get<std::string>()).value();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/bench/bound.hpp"
+#include "waco/base/machine.hpp"
 #include "waco/measure/statistics.hpp"
 #include "waco/model/ceilings.hpp"
 #include "waco/tune/result.hpp"
@@ -51,7 +52,7 @@ struct Absence {
 };
 
 struct Record {
-  nlohmann::json machine;  ///< of the header
+  Machine machine;
   tune::MatrixSummary matrix;
   schedule::Problem problem;
   int threads = 1;

@@ -14,17 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-/// Times of two machines are never put together: these keys must agree.
-bool same_machine(const json& a, const json& b) {
-  for (const char* key : {"cpu", "cores", "logical_cpus"})
-    if (a.value(key, json()) != b.value(key, json())) return false;
-  return true;
-}
-
-std::string machine_text(const json& machine) {
-  return machine.value("cpu", std::string("an unknown machine"));
-}
-
 struct Lines {
   std::vector<Record> records;
   size_t complete_bytes = 0;  ///< up to the last newline
@@ -55,7 +44,7 @@ Lines read_lines(const std::filesystem::path& file) {
     const std::string line = text.substr(lines.complete_bytes, end - lines.complete_bytes);
     if (!line.empty()) lines.records.push_back(parse_line(line, file, number));
     lines.complete_bytes = end + 1;
-    if (!lines.records.empty() && !same_machine(lines.records[0].machine, lines.records.back().machine))
+    if (!lines.records.empty() && !same_hardware(lines.records[0].machine, lines.records.back().machine))
       throw InputError(file.string(), number, "is of another machine than the lines before it");
   }
   if (lines.complete_bytes < text.size())
@@ -69,22 +58,21 @@ std::vector<Record> read_records(const std::vector<std::string>& files) {
   std::vector<Record> records;
   for (const std::string& file : files) {
     for (Record& record : read_lines(file).records) records.push_back(std::move(record));
-    if (!records.empty() && !same_machine(records.front().machine, records.back().machine))
-      throw InputError(
-          file, 0,
-          fmt::format("holds times of {}, and the files before it of {}",
-                      machine_text(records.back().machine), machine_text(records.front().machine)));
+    if (!records.empty() && !same_hardware(records.front().machine, records.back().machine))
+      throw InputError(file, 0,
+                       fmt::format("holds times of {}, and the files before it of {}",
+                                   records.back().machine.cpu_model, records.front().machine.cpu_model));
   }
   return records;
 }
 
-RecordFile::RecordFile(const std::filesystem::path& file, const json& machine) : appender_(file) {
+RecordFile::RecordFile(const std::filesystem::path& file, const Machine& machine) : appender_(file) {
   Lines lines = read_lines(file);
   records_ = std::move(lines.records);
-  if (!records_.empty() && !same_machine(records_[0].machine, machine))
+  if (!records_.empty() && !same_hardware(records_[0].machine, machine))
     throw InputError(file.string(), 0,
                      fmt::format("holds times of {}, and this is {}; name another file",
-                                 machine_text(records_[0].machine), machine_text(machine)));
+                                 records_[0].machine.cpu_model, machine.cpu_model));
   appender_.cut(static_cast<int64_t>(lines.complete_bytes));
 }
 

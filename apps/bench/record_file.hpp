@@ -20,7 +20,7 @@ class RecordFile {
  public:
   /// Reads what is there; a torn last line is cut off. Throws InputError as read_records does, and when the
   /// records are of another machine than `machine`.
-  RecordFile(const std::filesystem::path& file, const nlohmann::json& machine);
+  RecordFile(const std::filesystem::path& file, const Machine& machine);
 
   const std::vector<Record>& records() const { return records_; }
   /// Whether this matrix was done with this problem on so many threads.

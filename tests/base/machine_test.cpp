@@ -57,6 +57,22 @@ TEST_CASE("machine: describes cores, memory and a compiler target", "[base]") {
     CHECK(machine.caches[n].level > machine.caches[n - 1].level);
 }
 
+TEST_CASE("machine: like nodes are the same hardware, whatever their jobs may use", "[base]") {
+  const Machine node = describe_machine("");
+  Machine other = node;
+  other.memory_bytes += 1;
+  other.usable_threads += 1;
+  CHECK(same_hardware(node, other));
+  other.num_cores += 1;
+  CHECK_FALSE(same_hardware(node, other));
+  other = node;
+  other.cpu_model += " v2";
+  CHECK_FALSE(same_hardware(node, other));
+  other = node;
+  other.caches.push_back({9, 1, 64, 1, 1});
+  CHECK_FALSE(same_hardware(node, other));
+}
+
 TEST_CASE("machine: JSON form reads back to the same machine", "[base]") {
   const Machine machine = describe_machine("c++");
   const nlohmann::json json = machine;

@@ -140,6 +140,6 @@ TEST_CASE("record_file: other kinds, newer versions, damage and mixed machines a
   const TemporaryFolder folder;
   const auto file = folder.path() / "records.jsonl";
   std::ofstream(file) << line;
-  CHECK_THROWS_AS(RecordFile(file, other["machine"]), InputError);
+  CHECK_THROWS_AS(RecordFile(file, other["machine"].get<Machine>()), InputError);
   CHECK(read_file(file) == line);
 }

@@ -34,7 +34,8 @@ inline Entry wrong(const std::string& name, const std::string& library) {
 /// fixed_csr takes 1000 ns, balanced_csr 800.
 inline Record record(const std::string& matrix, double waco_ns, double fast_peer_ns, double slow_peer_ns) {
   Record record;
-  record.machine = {{"cpu", "Test CPU"}, {"cores", 2}, {"logical_cpus", 2}};
+  record.machine.cpu_model = "Test CPU";
+  record.machine.num_cores = record.machine.num_logical_cpus = 2;
   record.matrix = {matrix, {10, 20}, 50, "0123456789abcdef"};
   record.problem = {schedule::Op::kSpmm, schedule::ValueType::kF32, 32};
   record.threads = 2;

@@ -155,6 +155,10 @@ void from_json(const nlohmann::json& json, CompilerTarget& target) {
   target.fingerprint = json.value("target_fingerprint", "");
 }
 
+bool same_hardware(const Machine& a, const Machine& b) {
+  return a.cpu_model == b.cpu_model && a.caches == b.caches && a.num_cores == b.num_cores;
+}
+
 void to_json(nlohmann::json& json, const Machine& machine) {
   json = {{"cpu", machine.cpu_model},
           {"packages", machine.num_packages},

@@ -45,6 +45,10 @@ struct Machine {
   bool operator==(const Machine&) const = default;
 };
 
+/// Whether times taken on both may be put side by side: the same processor, caches and cores. Memory and the
+/// CPUs a process may use differ between like nodes and jobs.
+bool same_hardware(const Machine& a, const Machine& b);
+
 void to_json(nlohmann::json& json, const Machine& machine);
 void from_json(const nlohmann::json& json, Machine& machine);
 void to_json(nlohmann::json& json, const CompilerTarget& target);

@@ -49,9 +49,8 @@ std::string header_line(const Header& header) {
 }
 
 bool same_machine(const Machine& a, const Machine& b) {
-  // Memory and the threads a process may use differ between like nodes and jobs; threads are in each record.
-  return a.cpu_model == b.cpu_model && a.caches == b.caches && a.compiler.version == b.compiler.version &&
-         a.compiler.fingerprint == b.compiler.fingerprint && a.num_cores == b.num_cores;
+  return same_hardware(a, b) && a.compiler.version == b.compiler.version &&
+         a.compiler.fingerprint == b.compiler.fingerprint;
 }
 
 Dataset load_dataset(const fs::path& file) {

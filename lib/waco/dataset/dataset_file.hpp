@@ -34,7 +34,8 @@ struct Header {
 /// The header as one line of JSON, without a newline.
 std::string header_line(const Header& header);
 
-/// Whether times of both may be compared: equal CPUs, caches, instruction sets and compilers.
+/// Whether times of both may be compared: the same hardware, instruction
+/// sets and compilers. Threads are in each record.
 bool same_machine(const Machine& a, const Machine& b);
 
 /// What reading found besides the records.

@@ -6,7 +6,6 @@
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
-#include "waco/base/machine.hpp"
 #include "waco/tune/plan_file.hpp"
 
 namespace waco::tune {
@@ -36,12 +35,6 @@ std::string key(const json& input, const json& asked) {
   return asked.dump(-1, ' ', false, kReplace) + " " + input.dump(-1, ' ', false, kReplace);
 }
 
-bool same_machine(const json& a, const json& b) {
-  for (const char* name : {"cpu", "cores"})
-    if (a.value(name, json()) != b.value(name, json())) return false;
-  return true;
-}
-
 }  // namespace
 
 nlohmann::ordered_json listed_document(const ListedResult& result, const TuneOptions& options,
@@ -58,7 +51,7 @@ nlohmann::ordered_json listed_document(const ListedResult& result, const TuneOpt
   return line;
 }
 
-ResultFile::ResultFile(const std::filesystem::path& file, const json& machine) : lines_(file) {
+ResultFile::ResultFile(const std::filesystem::path& file, const Machine& machine) : lines_(file) {
   const std::string text = read_file(file);
   size_t complete = 0;
   int64_t number = 1;
@@ -67,7 +60,7 @@ ResultFile::ResultFile(const std::filesystem::path& file, const json& machine) :
                                   text.begin() + static_cast<ptrdiff_t>(end), nullptr, false);
     if (line.is_discarded()) throw InputError(file.string(), number, "is not a result of waco-tune");
     check_artifact(line, file, kPlanFormat, kPlanVersion);
-    if (!same_machine(line.value("machine", json::object()), machine))
+    if (!same_hardware(line.value("machine", json::object()).get<Machine>(), machine))
       throw InputError(file.string(), number, "is a result of another machine; name another file");
     note(line);
     complete = end + 1;

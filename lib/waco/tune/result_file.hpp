@@ -8,6 +8,7 @@
 
 #include "waco/base/command_line.hpp"
 #include "waco/base/line_appender.hpp"
+#include "waco/base/machine.hpp"
 #include "waco/tune/tune.hpp"
 
 namespace waco::tune {
@@ -30,7 +31,7 @@ class ResultFile {
  public:
   /// Reads what is there; a torn last line is cut off. Throws InputError when the file holds something else,
   /// or results of another machine.
-  ResultFile(const std::filesystem::path& file, const nlohmann::json& machine);
+  ResultFile(const std::filesystem::path& file, const Machine& machine);
 
   /// Whether the input was done with the same options.
   bool holds(const std::string& input, const TuneOptions& options) const;

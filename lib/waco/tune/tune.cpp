@@ -151,10 +151,10 @@ void Run::note_stop() {
 
 void Run::add_warnings() {
   if (options_.learned && options_.points.empty()) {
-    const nlohmann::json trained_on =
-        options_.learned->model.manifest().value("machine", nlohmann::json::object());
-    const std::string cpu = trained_on.value("cpu", "");
-    if (!cpu.empty() && cpu != result_.machine.cpu_model)
+    const auto trained_on =
+        options_.learned->model.manifest().value("machine", nlohmann::json::object()).get<Machine>();
+    const std::string& cpu = trained_on.cpu_model;
+    if (!cpu.empty() && !same_hardware(trained_on, result_.machine))
       result_.warnings.push_back(
           fmt::format("the cost model was trained on another machine ({}); it ranks, and measuring here "
                       "decides (waco-tune "
