@@ -18,16 +18,15 @@ using nlohmann::json;
 /// The lines of a file; zlib passes plain files through.
 class LineReader {
  public:
-  explicit LineReader(const fs::path& file) : file_(file), gz_(::gzopen(file.c_str(), "rbe")) {
+  explicit LineReader(const fs::path& file) : file_(file) {
     std::error_code error;
     if (fs::is_directory(file, error)) throw InputError(file.string(), 0, "is a folder, not a dataset");
+    gz_ = ::gzopen(file.c_str(), "rbe");
     if (gz_ == nullptr)
       throw InputError(file.string(), 0, fmt::format("can't be opened: {}", std::strerror(errno)));
     ::gzbuffer(gz_, 1 << 18);
   }
-  ~LineReader() {
-    if (gz_ != nullptr) ::gzclose(gz_);
-  }
+  ~LineReader() { ::gzclose(gz_); }
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
@@ -64,7 +63,7 @@ class LineReader {
   }
 
   const fs::path file_;
-  gzFile gz_;
+  gzFile gz_ = nullptr;
   std::string buffer_;
   size_t begin_ = 0;
 };
