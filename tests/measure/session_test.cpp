@@ -214,7 +214,8 @@ TEST_CASE("session: after a stop request the candidates that were not reached ar
 TEST_CASE("session: a wrong fixed_csr is a verification error", "[measure]") {
   MeasureOptions options = quick_options();
   options.baseline_source = testing::spmv_source("", "y[i] = sum + 1;");
-  Session session(testing::random_tensor({30, 20}, 100), kSpmv, options);
+  const auto tensor = testing::random_tensor({30, 20}, 100);
+  Session session(tensor, kSpmv, options);
   try {
     session.baseline();
     FAIL("no error");

@@ -51,6 +51,7 @@ struct MeasureOptions {
 class Session {
  public:
   Session(const matrix::SparseTensor& tensor, const schedule::Problem& problem, MeasureOptions options);
+  Session(matrix::SparseTensor&&, const schedule::Problem&, MeasureOptions) = delete;  // it would be gone
   ~Session();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
