@@ -1,0 +1,152 @@
+// One input, or a list that is continued where an earlier run ended.
+#include "apps/tune/jobs.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "waco/base/files.hpp"
+#include "waco/base/machine.hpp"
+#include "waco/base/shard.hpp"
+#include "waco/base/version.hpp"
+#include "waco/matrix/read.hpp"
+#include "waco/tune/emit.hpp"
+#include "waco/tune/plan_file.hpp"
+#include "waco/tune/result_file.hpp"
+
+namespace waco::apps {
+namespace {
+
+constexpr auto kReplace = nlohmann::json::error_handler_t::replace;  // file names need not be UTF-8
+
+void print_document(const std::string& text) {
+  fmt::print("{}\n", text);
+  if (std::fflush(stdout) != 0) throw EnvironmentError("stdout can't be written");
+}
+
+void write(const Options& options, const matrix::SparseTensor& tensor, const tune::TuneResult& result) {
+  const nlohmann::ordered_json document = tune::plan_document(result, kProgram, options.command);
+  if (!options.plan_file.empty()) {
+    write_file_atomically(options.plan_file, document.dump(2, ' ', false, kReplace) + "\n");
+    spdlog::info("wrote {}", options.plan_file);
+  }
+  if (!options.kernel_file.empty() && result.best && result.best->verified) {
+    write_file_atomically(options.kernel_file, tune::emit_best(tensor, result, version_line(kProgram)));
+    spdlog::info("wrote {}", options.kernel_file);
+  }
+  if (options.json) print_document(document.dump(2, ' ', false, kReplace));
+  if (options.jsonl) print_document(document.dump(-1, ' ', false, kReplace));
+}
+
+/// A given point that is wrong is the answer to the question asked; a searched one is merely not the winner.
+ExitCode exit_code(const tune::TuneResult& result, bool points_given) {
+  if (result.verdict && !result.verdict->chosen) return ExitCode::kDone;
+  bool any_ok = !points_given;
+  for (const tune::Candidate& candidate : result.candidates) {
+    const measure::Status status = candidate.measurement.status;
+    if (points_given && candidate.measured &&
+        (status == measure::Status::kWrong || status == measure::Status::kCrash ||
+         status == measure::Status::kTimeout))
+      return ExitCode::kVerification;
+    any_ok = any_ok || candidate.measurement.ok();
+  }
+  const bool answered = result.best && (result.best->verified || result.effort == tune::Effort::kNone);
+  if (answered) return any_ok ? ExitCode::kDone : ExitCode::kFailed;
+  return result.complete ? ExitCode::kVerification : ExitCode::kFailed;
+}
+
+struct Tuned {
+  matrix::SparseTensor tensor;
+  tune::TuneResult result;
+};
+
+Tuned tune_item(const Options& options, const matrix::CorpusItem& item, const tune::TuneOptions& tuning,
+                const StopToken& stop) {
+  const auto start = std::chrono::steady_clock::now();
+  matrix::ReadOptions reading;
+  reading.threads = options.common.threads;
+  matrix::ReadResult input = matrix::read_item(item, reading);
+  const double read_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  for (const std::string& note : input.notes) spdlog::info("{}: {}", item.source, note);
+  spdlog::info("{}: {}, {} nonzeros, read in {:.2f} s", item.source, fmt::join(input.tensor.dims, " x "),
+               input.tensor.num_nonzeros(), read_s);
+  Tuned tuned{std::move(input.tensor), {}};
+  tuned.result = tune::tune(tuned.tensor, tuning, stop);
+  tuned.result.seconds.read = read_s;
+  tuned.result.seconds.total += read_s + tuned.result.seconds.load;
+  if (!options.common.quiet) fmt::print(stderr, "{}", tune::to_table(tuned.result));
+  return tuned;
+}
+
+/// The inputs of this process, and where their results go.
+struct Batch {
+  std::vector<matrix::CorpusItem> items;
+  std::unique_ptr<tune::ResultFile> file;  ///< null without -o
+};
+
+Batch gather(const Options& options, const tune::TuneOptions& tuning) {
+  Shard shard;
+  if (!options.shard.empty()) {
+    shard = parse_shard(options.shard);
+  } else if (const auto task = shard_of_array_task()) {
+    shard = *task;
+    spdlog::info("shard {}/{}, from the Slurm array task", shard.index, shard.count);
+  }
+  Batch batch;
+  matrix::InputOptions inputs = options.inputs;
+  inputs.missing_are_errors = false;  // but failures of one input
+  const auto all =
+      matrix::gather_items(inputs, schedule::sparse_order(tuning.problem.op), options.common.seed);
+  for (size_t place = 0; place < all.size(); ++place)
+    if (shard.owns(place)) batch.items.push_back(all[place]);
+  if (options.plan_file.empty()) return batch;
+  std::filesystem::path file = options.plan_file;
+  if (shard.count > 1) file = shard_path(file, shard);
+  batch.file = std::make_unique<tune::ResultFile>(file, describe_machine(tuning.compiler));
+  return batch;
+}
+
+}  // namespace
+
+ExitCode tune_one(const Options& options, const tune::TuneOptions& tuning, const StopToken& stop) {
+  const Tuned tuned = tune_item(options, matrix::file_item(options.inputs.paths[0]), tuning, stop);
+  write(options, tuned.tensor, tuned.result);
+  return exit_code(tuned.result, !tuning.points.empty());
+}
+
+ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, const StopToken& stop) {
+  Batch batch = gather(options, tuning);
+  size_t number = 0, num_failed = 0, num_there = 0;
+  for (const matrix::CorpusItem& item : batch.items) {
+    ++number;
+    if (batch.file && batch.file->holds(item.source, tuning)) {
+      ++num_there;
+      continue;
+    }
+    if (stop.stop_requested()) return ExitCode::kPartial;
+    spdlog::info("[{}/{}] {}", number, batch.items.size(), item.source);
+    tune::ListedResult listed{item.source, {}, nullptr};
+    listed.outcome = guarded(kProgram, [&] {
+      const Tuned tuned = tune_item(options, item, tuning, stop);
+      listed.document = tune::plan_document(tuned.result, kProgram, options.command);
+      return exit_code(tuned.result, !tuning.points.empty());
+    });
+    if (listed.outcome.code == ExitCode::kCompiler) return ExitCode::kCompiler;
+    if (stop.stop_requested()) return ExitCode::kPartial;  // the next run does it whole
+    num_failed += listed.outcome.code != ExitCode::kDone ? 1 : 0;
+    const auto line = tune::listed_document(listed, tuning, kProgram, options.command);
+    if (batch.file) batch.file->append(line);
+    if (options.jsonl) print_document(line.dump(-1, ' ', false, kReplace));
+  }
+  spdlog::info("{} of {} inputs tuned, {} had a result already, {} failed",
+               batch.items.size() - num_there - num_failed, batch.items.size(), num_there, num_failed);
+  return num_failed > 0 ? ExitCode::kPartial : ExitCode::kDone;
+}
+
+}  // namespace waco::apps

@@ -1,0 +1,142 @@
+// The command line of waco-tune, and the model that it means.
+#include "apps/tune/options.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <utility>
+
+#include "waco/base/error.hpp"
+#include "waco/base/machine.hpp"
+#include "waco/search/named.hpp"
+#include "waco/tune/model_places.hpp"
+
+namespace waco::apps {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  waco-tune mesh.mtx --op spmm --rhs 32
+  waco-tune mesh.mtx.gz --op spmv --type f64 -o plan.json --emit kernel.cpp
+  waco-tune tensor.tns --op mttkrp --json | jq .best
+  waco-tune mesh.mtx --schedule "spmv f32 | A: i:U k:C | loop: i k | par: i static x2"
+  zcat big.mtx.gz | waco-tune - --op sddmm --effort quick --budget 30
+  waco-tune --list matrices.txt --op spmv -o results.jsonl       (run again, it does what is missing)
+  waco-tune --calibrate --op spmv --minutes 5
+  waco-tune --prepare 300 --op spmv          (compiles ahead what later runs will most likely measure)
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 unreadable input, 4 verification failed, 5 compiler unusable,
+6 some of several matrices failed.)";
+
+/// Opens the model that is asked for, or else the one there is for the op, unless it has never seen dense
+/// operands of about this size. None: the closed-form model ranks.
+void choose_model(const Options& options, tune::TuneOptions& tuning) {
+  tuning.search = options.search.empty() ? "neighbours" : options.search;
+  if (options.model == "none") return;
+  const bool given = !options.model.empty();
+  const auto place =
+      given ? tune::ModelPlace{options.model, options.index} : tune::find_model(tuning.problem.op);
+  if (!place) return;
+  const int threads = tuning.threads > 0 ? tuning.threads : usable_threads();
+  auto learned = tune::Learned::open(place->model, place->index, threads);
+  if (!given && !learned->has_seen(tuning.problem.rhs)) {
+    spdlog::info("{}: was not trained on a dense size like {}; the closed-form model ranks",
+                 place->model.string(), tuning.problem.rhs);
+    return;
+  }
+  tuning.learned = std::move(learned);
+  if (options.search.empty() && !place->index.empty()) tuning.search = "exact";
+}
+
+}  // namespace
+
+bool parse(int argc, char** argv, Options& options) {
+  CLI::App app(
+      "Finds the storage format and loop schedule that make a sparse operation fastest on this machine.",
+      kProgram);
+  app.footer(kExamples);
+  app.add_option("MATRIX", options.inputs.paths,
+                 "Matrix Market or FROSTT files, plain or gzipped, or folders of them; - is stdin");
+  app.add_option("--list", options.inputs.lists, "File with an input a line; - is stdin");
+  app.add_option("--shard", options.shard,
+                 "Part of the list to do, such as 0/4; by default the Slurm array task's");
+  tune::add_problem_options(app, options.problem);
+  app.add_option("--top", options.top, "Candidates to measure (default: 10; quick 4, full 24)")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--effort", options.effort,
+                 "none (rank only: nothing is compiled or run), quick, normal, full (default: normal, or by "
+                 "--calls)")
+      ->check(CLI::IsMember({"none", "quick", "normal", "full"}));
+  app.add_flag("--check", options.check,
+               "With --effort none: compile the first point all the same and check its result");
+  app.add_option("--prepare", options.prepare,
+                 "Instead of tuning, compile so many kernels that are often among the best")
+      ->check(CLI::Range(1, 100000));
+  app.add_option("--calls", options.calls,
+                 "How often the kernel will run: chooses the effort, and CSR unless a plan pays")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 60));
+  app.add_option("--budget", options.budget_s, "Seconds after which no new work starts")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--max-fill", options.max_fill, "Values a format may store per nonzero")
+      ->check(CLI::Range(1.0, 1e6))
+      ->capture_default_str();
+  app.add_option("--model", options.model,
+                 "Rank by this learned model, a folder; none: closed-form (default: the built-in one)");
+  app.add_option("--index", options.index, "The model's index, a folder made by waco-index")
+      ->needs("--model");
+  app.add_option("--search", options.search,
+                 "How points are found: exact or anns (with --index), neighbours, tpe, bandit, random")
+      ->check(CLI::IsMember(search::search_names()));
+  app.add_option("--space", options.space,
+                 "What of a point varies: all; format, each with its default schedule; schedule, over CSR")
+      ->check(CLI::IsMember({"all", "format", "schedule"}))
+      ->excludes(app.get_option("--schedule"))
+      ->capture_default_str();
+  app.add_option("-o,--output", options.plan_file,
+                 "Write the plan, a JSON document; of several matrices JSON Lines, continued when there");
+  app.add_option("--emit", options.kernel_file, "Write the best kernel, one self-contained C++ file");
+  auto* calibrate =
+      app.add_flag("--calibrate", options.calibrate,
+                   "Measure for some minutes and fit the built-in model (of --op, or of every op) "
+                   "to this machine");
+  app.add_option("--minutes", options.minutes, "Of measuring for each op that is calibrated")
+      ->needs(calibrate)
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  auto* json = app.add_flag("--json", options.json, "Print the plan document on stdout");
+  app.add_flag("--jsonl", options.jsonl, "Print one document a line on stdout")->excludes(json);
+  add_common_options(app, kProgram, options.common);
+  options.command = command_text(argc, argv);
+  if (!parse_command_line(app, argc, argv, options.common)) return false;
+  if (options.calibrate) return true;
+  const bool any_inputs = !options.inputs.paths.empty() || !options.inputs.lists.empty();
+  if (options.prepare > 0 && any_inputs) throw UsageError("--prepare takes no matrix");
+  if (options.prepare == 0 && !any_inputs)
+    throw UsageError("name a matrix, or --list a file that does (--help tells more)");
+  if (!options.single() && (options.json || !options.kernel_file.empty()))
+    throw UsageError("--json and --emit take one matrix; for several use --jsonl and -o");
+  if (options.single() && !options.shard.empty())
+    throw UsageError("--shard takes a --list or several matrices");
+  return true;
+}
+
+tune::TuneOptions tune_options(const Options& options, const tune::ChosenProblem& chosen) {
+  tune::TuneOptions result;
+  result.problem = chosen.problem;
+  result.points = chosen.points;
+  result.threads = options.common.threads;
+  result.compiler = options.common.compiler;
+  result.seed = options.common.seed;
+  result.effort = options.effort.empty() ? tune::Effort::kNormal : *tune::parse_effort(options.effort);
+  result.calls = options.calls;
+  result.effort_by_calls = options.calls && options.effort.empty() && chosen.points.empty();
+  result.check = options.check || !options.kernel_file.empty();
+  result.top = options.top;
+  result.max_fill = options.max_fill;
+  result.subspace = *schedule::parse_subspace(options.space);
+  result.budget_s = options.budget_s;
+  choose_model(options, result);
+  return result;
+}
+
+}  // namespace waco::apps

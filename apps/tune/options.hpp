@@ -1,0 +1,54 @@
+// What waco-tune is asked for.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "waco/base/command_line.hpp"
+#include "waco/matrix/inputs.hpp"
+#include "waco/tune/problem_options.hpp"
+#include "waco/tune/tune.hpp"
+
+namespace waco::apps {
+
+inline constexpr const char* kProgram = "waco-tune";
+
+struct Options {
+  CommonOptions common;
+  tune::ProblemOptions problem;
+  matrix::InputOptions inputs;
+  std::string shard;
+  std::string effort;
+  std::optional<int64_t> calls;
+  std::optional<int> top;
+  std::optional<double> budget_s;
+  double max_fill = 20;
+  std::string model;
+  std::string index;
+  std::string search;
+  std::string space = "all";
+  std::string plan_file;
+  std::string kernel_file;
+  bool calibrate = false;
+  double minutes = 5;
+  bool check = false;
+  int prepare = 0;
+  bool json = false;
+  bool jsonl = false;
+  std::string command;
+
+  /// One file, which is not looked for in folders or lists.
+  bool single() const {
+    return inputs.lists.empty() && inputs.paths.size() == 1 &&
+           !std::filesystem::is_directory(inputs.paths[0]);
+  }
+};
+
+/// False when help or the version was asked for, and printed. Throws UsageError.
+bool parse(int argc, char** argv, Options& options);
+
+/// The options of tuning, with the model opened that ranks.
+tune::TuneOptions tune_options(const Options& options, const tune::ChosenProblem& chosen);
+
+}  // namespace waco::apps
