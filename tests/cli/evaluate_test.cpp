@@ -58,6 +58,8 @@ TEST_CASE("cli: an evaluation times the plans of all ways together and draws tab
                                          "none quick closed schedule calls-1",
                                          "--page",
                                          page,
+                                         "--prepare",
+                                         "3",
                                          "--accept-busy",
                                          list};
   const RunResult first = evaluate(command);
