@@ -32,6 +32,7 @@ const std::map<std::string, std::string> kExpected = {
     {"corrupt.mtx.gz", ": the gzip file is damaged"},
     {"decimal_comma.mtx", ":3: value '1,5' is not a number"},
     {"edge_list.txt", ":1: '1 2' is no nonzero of a tensor, 'I J K VALUE'; an edge list"},
+    {"distance_at_end.mtx.gz", ": the gzip file is damaged: invalid distance too far back"},
     {"empty.mtx", ": the file is empty"},
     {"empty.mtx.gz", ": the file is empty"},
     {"garbage_after.mtx.gz", ": the gzip file is damaged"},

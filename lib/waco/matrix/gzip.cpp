@@ -73,10 +73,12 @@ size_t GzipSource::read(char* to, size_t size) {
   stream.avail_out = static_cast<uInt>(wanted);
   while (stream.avail_out > 0 && !state_->done) {
     if (state_->between_members && !begin_next_member()) break;
-    if (!refill()) fail("is cut off");
+    const bool at_end = !refill();  // of the compressed bytes; some of the text may still be held
     switch (inflate(&stream, Z_NO_FLUSH)) {
       case Z_OK:
+        break;
       case Z_BUF_ERROR:
+        if (at_end) fail("is cut off");
         break;
       case Z_STREAM_END:
         state_->between_members = true;
