@@ -2,7 +2,7 @@
 # Installs the Debian packages that building and testing need; asks for nothing, skips what is already there.
 set -euo pipefail
 
-packages=(ca-certificates git cmake g++ ninja-build pkg-config libcli11-dev libfmt-dev libspdlog-dev
+packages=(ca-certificates git cmake g++ make ninja-build pkg-config libcli11-dev libfmt-dev libspdlog-dev
   nlohmann-json3-dev catch2 libhwloc-dev libhnswlib-dev zlib1g-dev curl jq
   libtorch-dev libopenblas0-openmp)
 
