@@ -4,24 +4,17 @@
 #include <fstream>
 #include <thread>
 
+#include "small_kernels.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
-#include "waco/measure/kernel_cache.hpp"
 
 using namespace waco;
 using namespace waco::measure;
+using testing::answer;
+using testing::compiler;
 namespace fs = std::filesystem;
 
 namespace {
-
-const Compiler& compiler() {
-  static const Compiler found = Compiler::find();
-  return found;
-}
-
-CompileRequest answer(int number) {
-  return {"extern \"C\" int answer() { return " + std::to_string(number) + "; }\n", "-O1"};
-}
 
 /// Entries that only look like kernels, unused for so many hours.
 void add_entry(const fs::path& folder, const std::string& name, size_t bytes, int hours) {

@@ -10,24 +10,18 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "small_kernels.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/process.hpp"
 
 using namespace waco;
 using namespace waco::measure;
+using testing::answer;
+using testing::compiler;
 namespace fs = std::filesystem;
 
 namespace {
-
-const Compiler& compiler() {
-  static const Compiler found = Compiler::find();
-  return found;
-}
-
-CompileRequest answer(int number) {
-  return {"extern \"C\" int answer() { return " + std::to_string(number) + "; }\n", "-O1"};
-}
 
 int call(const fs::path& library) {
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -7,9 +7,9 @@
 
 #include "../model/learned/random_model.hpp"
 #include "../model/patterns.hpp"
+#include "subspaces.hpp"
 #include "waco/base/error.hpp"
 #include "waco/index/vertex_sources.hpp"
-#include "waco/schedule/recipe.hpp"
 #include "waco/search/named.hpp"
 
 using namespace waco;
@@ -154,19 +154,13 @@ TEST_CASE("index search: where half of a point varies, vertices give their half"
     lookup.limits.subspace = subspace;
     lookup.space = schedule::ScheduleSpace(kSpmm, lookup.tensor.dims, lookup.limits);
     const search::Query query = lookup.query();
-    const SuperSchedule csr = schedule::csr_point(kSpmm, 2);
     for (const char* name : {"exact", "anns"}) {
       INFO(name << " " << schedule::name(subspace));
       Random random(1);
       const auto results = search::make_search(name, &query)
                                ->run(lookup.space, lookup.costs, lookup.feasible(), 300, random, 10);
       CHECK(results.size() == 10);
-      for (const auto& result : results) {
-        if (subspace == schedule::Subspace::kFormat)
-          CHECK(schedule::default_point(kSpmm, result.point.format, 2) == result.point);
-        else
-          CHECK(result.point.format == csr.format);
-      }
+      search::testing::check_within(subspace, kSpmm, 2, results);
     }
   }
 }

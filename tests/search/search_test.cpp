@@ -10,8 +10,8 @@
 #include <string>
 
 #include "../model/patterns.hpp"
+#include "subspaces.hpp"
 #include "waco/model/closed_form.hpp"
-#include "waco/schedule/recipe.hpp"
 #include "waco/search/diversity.hpp"
 
 using namespace waco;
@@ -186,17 +186,11 @@ TEST_CASE("search: every search stays in the half of the space that may vary", "
     Bench bench(test::fem(400, 3), kSpmm);
     bench.limits.subspace = subspace;
     bench.space = schedule::ScheduleSpace(kSpmm, bench.tensor.dims, bench.limits);
-    const SuperSchedule csr = schedule::csr_point(kSpmm, 2);
     for (const auto& [name, search] : all_searches()) {
       INFO(name << " " << schedule::name(subspace));
       const auto results = bench.run(*search, 1, 600);
       CHECK(results.size() == 10);
-      for (const auto& result : results) {
-        if (subspace == schedule::Subspace::kFormat)
-          CHECK(schedule::default_point(kSpmm, result.point.format, 2) == result.point);
-        else
-          CHECK(result.point.format == csr.format);
-      }
+      search::testing::check_within(subspace, kSpmm, 2, results);
     }
   }
 }
