@@ -5,7 +5,7 @@
 #   scripts/slurm/submit.sh [--shards N] FOLDER [SBATCH OPTION...] -- waco-tune --list FILE OPTION...
 #
 #   scripts/slurm/submit.sh --shards 8 /scratch/spmm --time=8:00:00 -- waco-collect /scratch/matrices --op spmm
-#   scripts/slurm/submit.sh --shards 8 /scratch/tuned --partition=short -- waco-tune --list test.txt --op spmv --rhs 32
+#   scripts/slurm/submit.sh --shards 8 /scratch/tuned --partition=short -- waco-tune --list test.txt --op spmm --rhs 32
 #
 # FOLDER, which all nodes must see, keeps everything: the arguments, one file a shard, and the
 # logs. It must not be used with other arguments. The same command again submits what is not done. A task that meets its
