@@ -4,8 +4,9 @@
 #   scripts/slurm/merge.sh [--partial] FOLDER [OPTION OF waco-collect merge...]
 #
 # Of a collection: FOLDER/data.jsonl.gz, one dataset, and what `waco-collect info` tells of it. Of a list that was tuned:
-# FOLDER/results.jsonl, a document a matrix, and a table of speedups over fixed_csr (needs jq). Shards that are not done
-# are named, with exit code 6, and nothing is written, unless --partial takes what there is.
+# FOLDER/results.jsonl, a document a matrix, and a table of speedups over fixed_csr (needs jq; a plan that was only ranked, or
+# not looked for since CSR pays, is not timed). Shards that are not done are named, with exit code 6, and nothing is written,
+# unless --partial takes what there is.
 set -euo pipefail
 
 scripts=$(cd "$(dirname "$0")" && pwd)
@@ -70,8 +71,9 @@ mv "$folder/failed.part" "$folder/failed"
 [ -s "$folder/results.jsonl" ] || fail "there is no result in $folder" 3
 jq -r '[.matrix.name, .matrix.nnz, .best.speedup, .best.plan] | @tsv' "$folder/results.jsonl" | sort -t$'\t' -k3,3g |
   awk -F'\t' '
+    $3 == "" { printf "%-48s %10d nonzeros  not timed  %s\n", $1, $2, $4; next }
     { printf "%-48s %10d nonzeros  %5.2fx  %s\n", $1, $2, $3, $4; sum += log($3); n++; if ($3 < 1) slower++ }
-    END { printf "geometric mean %.3f over %d matrices, %d slower than fixed_csr\n", exp(sum / n), n, slower }'
+    END { if (n) printf "geometric mean %.3f over %d matrices, %d slower than fixed_csr\n", exp(sum / n), n, slower }'
 if [ -s "$folder/failed" ]; then
   echo "merge: $(wc -l <"$folder/failed") matrices failed:" >&2
   cat "$folder/failed" >&2
