@@ -24,7 +24,8 @@ struct EffortPlan {
   double final_s = 0.6;              ///< timing of one finalist
   int refinements = 0;               ///< rounds over the neighbours of the best, at most
   std::optional<double> budget_s;    ///< seconds after which no new work starts
-  /// Time of the plan that is found over that of the fastest there is, as measured (docs/performance.md).
+  /// Time of the plan that is found over that of the fastest there is, as forecasts assume it: round numbers
+  /// that were set by hand, 1 for the most effort.
   double expected_regret = 1.02;
 };
 

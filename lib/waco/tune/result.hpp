@@ -27,7 +27,7 @@ struct MatrixSummary {
 /// One point and what became of it.
 struct Candidate {
   measure::Measurement measurement;
-  std::optional<double> predicted_cost_ns;  ///< none for points given by hand
+  std::optional<double> predicted_cost_ns;  ///< by the model that ranks, of points given by hand as well
   bool measured = false;                    ///< false: ranked only, or the run ended before its turn
 };
 
