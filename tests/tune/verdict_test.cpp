@@ -2,6 +2,7 @@
 #include "waco/tune/verdict.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 using namespace waco::tune;
@@ -50,8 +51,8 @@ TEST_CASE("verdict: what pays is told by what was measured", "[tune]") {
   verdict.calls = 100;
   verdict.forecasts = forecast(outlook());
   CHECK_FALSE(verdict.pays());
-  CHECK(account_text(verdict).find("stay on CSR") != std::string::npos);
   verdict.chosen = Effort::kNormal;
+  verdict.spent_ns = 2e9;
   verdict.happened = Way{Effort::kNormal, 2e9, 10e6, 0.5e6};
   verdict.csr_ns = 1e6;
   CHECK(verdict.pays());  // packing and 100 calls take 60 ms, CSR 100
@@ -61,4 +62,72 @@ TEST_CASE("verdict: what pays is told by what was measured", "[tune]") {
   CHECK(account_text(verdict).find("stay on CSR") != std::string::npos);
   CHECK(to_json(verdict).at("pays") == false);
   CHECK(to_json(verdict).at("forecasts").size() == 5);
+}
+
+TEST_CASE("verdict: where nothing was timed the account is of predictions, and says so", "[tune]") {
+  Verdict verdict;
+  verdict.calls = 1000;
+  verdict.forecasts = forecast(outlook());
+  verdict.compile_ns = outlook().compile_ns;
+  verdict.chosen = Effort::kNone;
+  verdict.predict(25e6, std::nullopt);
+  REQUIRE(verdict.predicted);
+  CHECK_FALSE(verdict.happened);
+  CHECK(verdict.predicted->effort == Effort::kNone);
+  CHECK(verdict.predicted->tune_ns == 325e6);  // spent, and compiling
+  CHECK(verdict.predicted->convert_ns == 10e6);
+  CHECK(verdict.predicted->kernel_ns == verdict.forecasts[1].kernel_ns);
+  CHECK(verdict.csr_ns == 1e6);
+  const double saved_ns = 1e6 - verdict.predicted->kernel_ns;
+  CHECK(*verdict.break_even_calls == std::ceil(310e6 / saved_ns));
+  CHECK(verdict.pays());
+  CHECK_THAT(account_text(verdict), Catch::Contains("predicted") && Catch::Contains("use the plan"));
+  CHECK(to_json(verdict).at("happened").is_null());
+  CHECK(to_json(verdict).at("predicted").at("tune_ns") == 325e6);
+  CHECK(to_json(verdict).at("spent_ns") == 25e6);
+
+  // One call fewer than the break-even, and the plan does not pay; exactly there it does, or is even.
+  verdict.calls = *verdict.break_even_calls - 1;
+  CHECK_FALSE(verdict.pays());
+  verdict.calls = *verdict.break_even_calls + 1;
+  CHECK(verdict.pays());
+  verdict.calls = 10;
+  CHECK_THAT(account_text(verdict), Catch::Contains("predicted") && Catch::Contains("stay on CSR"));
+  CHECK(to_json(verdict).at("pays") == false);
+}
+
+TEST_CASE("verdict: a plan that is compiled and packed has only its packing to repay", "[tune]") {
+  Verdict verdict;
+  verdict.calls = 1000;
+  verdict.forecasts = forecast(outlook());
+  verdict.compile_ns = outlook().compile_ns;
+  verdict.chosen = Effort::kNone;
+  verdict.predict(400e6, 22e6);
+  CHECK(verdict.predicted->tune_ns == 400e6);
+  CHECK(verdict.predicted->convert_ns == 22e6);
+  CHECK(*verdict.break_even_calls == std::ceil(22e6 / (1e6 - verdict.predicted->kernel_ns)));
+}
+
+TEST_CASE("verdict: who stays on CSR is told from how many calls tuning pays", "[tune]") {
+  Verdict verdict;
+  verdict.forecasts = forecast(outlook());
+  verdict.calls = 1;
+  REQUIRE_FALSE(cheapest(verdict.forecasts, 1).effort);
+  verdict.predict(20e6, std::nullopt);
+  CHECK_FALSE(verdict.pays());
+  CHECK_FALSE(verdict.predicted->effort);
+  CHECK(verdict.predicted->kernel_ns == 1e6);
+  REQUIRE(verdict.break_even_calls);
+  CHECK_FALSE(cheapest(verdict.forecasts, *verdict.break_even_calls - 1).effort);
+  CHECK(cheapest(verdict.forecasts, *verdict.break_even_calls + 1).effort);
+  CHECK_THAT(account_text(verdict), Catch::Contains("stay on CSR") && Catch::Contains("predicted"));
+
+  Outlook slow = outlook();
+  slow.best_ns = 2e6;
+  Verdict never;
+  never.calls = 1000;
+  never.forecasts = forecast(slow);
+  never.predict(20e6, std::nullopt);
+  CHECK_FALSE(never.break_even_calls);
+  CHECK_THAT(account_text(never), Catch::Contains("no plan is faster than CSR"));
 }

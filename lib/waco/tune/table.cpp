@@ -43,7 +43,8 @@ std::string candidate_row(const Candidate& candidate) {
 std::string winner(const TuneResult& result) {
   if (!result.best) return "no point could be verified\n";
   const Best& best = *result.best;
-  if (result.verdict && !result.verdict->chosen) return {};
+  // The verdict says it.
+  if (result.verdict && best.is_baseline && best.time_ns.median <= 0) return {};
   if (best.time_ns.median <= 0)
     return fmt::format("best by prediction{}: {}\n", best.verified ? ", verified" : "",
                        schedule::to_text(best.point));

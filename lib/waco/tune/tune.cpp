@@ -98,6 +98,7 @@ void Run::choose_effort() {
   Verdict& verdict = result_.verdict.emplace();
   verdict.calls = *options_.calls;
   verdict.forecasts = forecast(outlook);
+  verdict.compile_ns = outlook.compile_ns;
   verdict.chosen = options_.effort_by_calls ? cheapest(verdict.forecasts, verdict.calls).effort
                                             : std::optional(options_.effort);
   spdlog::info("forecasts:\n{}", forecast_text(verdict));
@@ -124,14 +125,21 @@ void Run::stay_on_csr() {
   best.is_baseline = true;
 }
 
-/// With the number of calls known, the plan has to pay.
+/// With the number of calls known, the plan has to pay; where nothing was timed, by what is predicted.
 void Run::settle() {
-  if (!result_.verdict || !result_.baseline || !result_.best) return;
+  if (!result_.verdict || !result_.best) return;
   Verdict& verdict = *result_.verdict;
+  const double spent_ns = (result_.seconds.machine + result_.seconds.rank() + result_.seconds.measure) * 1e9;
+  const auto pack_ns = static_cast<double>(result_.best->pack_ns);
+  if (!result_.baseline) {
+    verdict.predict(spent_ns, result_.best->verified ? std::optional(pack_ns) : std::nullopt);
+    if (!verdict.pays()) stay_on_csr();
+    return;
+  }
+  verdict.spent_ns = spent_ns;
   verdict.csr_ns = result_.baseline->median_ns();
-  const double tuned_s = result_.seconds.machine + result_.seconds.rank() + result_.seconds.measure;
-  const double convert_ns = result_.best->is_baseline ? 0 : static_cast<double>(result_.best->pack_ns);
-  verdict.happened = Way{result_.effort, tuned_s * 1e9, convert_ns, result_.best->time_ns.median};
+  verdict.happened =
+      Way{result_.effort, spent_ns, result_.best->is_baseline ? 0 : pack_ns, result_.best->time_ns.median};
   verdict.break_even_calls = result_.break_even_calls();
   if (!verdict.pays()) result_.best = decide(*result_.baseline, {}, result_.threads);
 }
@@ -206,8 +214,8 @@ TuneResult Run::take() {
       for (const Candidate& candidate : result_.candidates)
         if (candidate.measured) contestants.push_back(candidate.measurement);
     result_.best = decide(*result_.baseline, contestants, result_.threads);
-    settle();
   }
+  settle();
   note_stop();
   add_warnings();
   return std::move(result_);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "waco/tune/text.hpp"
@@ -60,6 +61,37 @@ std::string way_row(const Way& way, int64_t calls, const std::optional<Effort>& 
                      way.effort == chosen ? "  <- chosen" : "");
 }
 
+/// The fewest calls that save `cost_ns`; none when they never do.
+std::optional<int64_t> calls_that_repay(double cost_ns, double saved_ns) {
+  const double calls = std::ceil(cost_ns / saved_ns);
+  if (saved_ns <= 0 || !(calls < 1e18)) return std::nullopt;
+  return static_cast<int64_t>(calls);
+}
+
+json or_null(const std::optional<Way>& way, int64_t calls) {
+  return way ? way_json(*way, calls) : json(nullptr);
+}
+
+/// Of a run that timed nothing.
+std::string predicted_account(const Verdict& verdict) {
+  const std::string repaid =
+      verdict.break_even_calls
+          ? fmt::format("repaid after about {} calls", *verdict.break_even_calls)
+          : fmt::format("never repaid: no plan is faster than CSR with {} a call", time_text(verdict.csr_ns));
+  const std::string spent = fmt::format("{} were spent until here", time_text(verdict.spent_ns));
+  if (!verdict.chosen)
+    return fmt::format("verdict: stay on CSR: tuning is not repaid by {} calls; predicted: {} ({})\n",
+                       verdict.calls, repaid, spent);
+  const Way& way = *verdict.predicted;
+  return fmt::format(
+      "verdict, predicted as nothing was timed: {}: {} a call, CSR {}; tuning, compiling, packing and {} "
+      "calls "
+      "take {}, CSR alone {}; {} ({})\n",
+      verdict.pays() ? "use the plan" : "stay on CSR", time_text(way.kernel_ns), time_text(verdict.csr_ns),
+      verdict.calls, time_text(way.total_ns(verdict.calls)),
+      time_text(verdict.csr_ns * static_cast<double>(verdict.calls)), repaid, spent);
+}
+
 }  // namespace
 
 double packing_forecast_ns(const schedule::SuperSchedule& point, int64_t num_nonzeros, int threads) {
@@ -90,10 +122,31 @@ const Way& cheapest(const std::vector<Way>& ways, int64_t calls) {
   });
 }
 
+void Verdict::predict(double spent, std::optional<double> packed_ns) {
+  const Way& csr = forecasts.at(0);
+  spent_ns = spent;
+  csr_ns = csr.kernel_ns;
+  predicted = csr;
+  if (!chosen) {
+    for (const Way& way : forecasts)
+      if (const auto repaid = calls_that_repay(way.tune_ns + way.convert_ns, csr_ns - way.kernel_ns))
+        break_even_calls = std::min(*repaid, break_even_calls.value_or(*repaid));
+  } else {
+    const auto taken = std::find_if(forecasts.begin(), forecasts.end(),
+                                    [this](const Way& way) { return way.effort == chosen; });
+    predicted = *taken;
+    if (packed_ns) predicted->convert_ns = *packed_ns;
+    const double compiling_ns = packed_ns ? 0 : compile_ns;
+    predicted->tune_ns = compiling_ns;
+    break_even_calls = calls_that_repay(compiling_ns + predicted->convert_ns, csr_ns - predicted->kernel_ns);
+  }
+  predicted->tune_ns += spent;
+}
+
 bool Verdict::pays() const {
-  if (!happened) return chosen.has_value();
-  const double plan_ns = happened->convert_ns + happened->kernel_ns * static_cast<double>(calls);
-  return plan_ns < csr_ns * static_cast<double>(calls);
+  const std::optional<Way>& way = happened ? happened : predicted;
+  if (!chosen || !way) return chosen.has_value();
+  return way->total_ns(calls) - spent_ns < csr_ns * static_cast<double>(calls);
 }
 
 json to_json(const Verdict& verdict) {
@@ -102,7 +155,10 @@ json to_json(const Verdict& verdict) {
   return {{"calls", verdict.calls},
           {"forecasts", forecasts},
           {"chosen", verdict.chosen ? json(name(*verdict.chosen)) : json(nullptr)},
-          {"happened", verdict.happened ? way_json(*verdict.happened, verdict.calls) : json(nullptr)},
+          {"spent_ns", verdict.spent_ns},
+          {"happened", or_null(verdict.happened, verdict.calls)},
+          {"predicted", or_null(verdict.predicted, verdict.calls)},
+          {"csr_ns", verdict.csr_ns > 0 ? json(verdict.csr_ns) : json(nullptr)},
           {"break_even_calls", verdict.break_even_calls ? json(*verdict.break_even_calls) : json(nullptr)},
           {"pays", verdict.pays()}};
 }
@@ -115,11 +171,7 @@ std::string forecast_text(const Verdict& verdict) {
 }
 
 std::string account_text(const Verdict& verdict) {
-  if (!verdict.happened) {
-    return verdict.chosen
-               ? ""
-               : fmt::format("verdict: stay on CSR: tuning is not repaid by {} calls\n", verdict.calls);
-  }
+  if (!verdict.happened) return verdict.predicted ? predicted_account(verdict) : "";
   const double calls = static_cast<double>(verdict.calls);
   const double csr_ns = verdict.csr_ns * calls, all_ns = verdict.happened->total_ns(verdict.calls);
   const std::string spent = fmt::format("tuning, packing and {} calls take {}, CSR alone {}", verdict.calls,

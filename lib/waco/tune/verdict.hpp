@@ -47,12 +47,23 @@ const Way& cheapest(const std::vector<Way>& ways, int64_t calls);
 /// What was predicted for a number of calls, what was chosen, and what came of it.
 struct Verdict {
   int64_t calls = 0;
-  std::vector<Way> forecasts;
-  std::optional<Effort> chosen;             ///< none: stay on CSR
-  std::optional<Way> happened;              ///< once tuned and timed; its kernel is the best plan's
-  double csr_ns = 0;                        ///< then: a call of fixed_csr, measured
-  std::optional<int64_t> break_even_calls;  ///< from now on: the calls that repay packing
-  bool pays() const;                        ///< packing and running the plan costs less than staying on CSR
+  std::vector<Way> forecasts;    ///< as forecast() gives them
+  double compile_ns = 0;         ///< Outlook::compile_ns
+  std::optional<Effort> chosen;  ///< none: stay on CSR
+  double spent_ns = 0;           ///< on tuning until now
+  std::optional<Way> happened;   ///< once tuned and timed; its kernel is the best plan's
+  std::optional<Way> predicted;  ///< instead, where nothing was timed; see predict()
+  double csr_ns = 0;             ///< a call of fixed_csr: measured with `happened`, otherwise predicted
+  /// Calls that repay what is to be spent from now on: packing, and after predict() compiling. Where CSR was
+  /// chosen, the calls from which tuning as a whole pays by the forecasts.
+  std::optional<int64_t> break_even_calls;
+
+  /// Fills in the account where nothing was timed: `predicted` is the way taken with the kernel and packing
+  /// times of the forecast, `spent` and compiling. `packed_ns`: a plan that was compiled and packed took so
+  /// long.
+  void predict(double spent, std::optional<double> packed_ns);
+  /// From now on, running the plan costs less than staying on CSR; by predictions where nothing was timed.
+  bool pays() const;
 };
 
 nlohmann::json to_json(const Verdict& verdict);
