@@ -17,10 +17,10 @@ using namespace waco;
 using namespace waco::apps;
 
 ExitCode calibrate_models(const Options& options, const StopToken& stop) {
-  for (const schedule::Op op : tune::ops_to_calibrate(options.problem.op, options.model)) {
+  for (const schedule::Op op : tune::ops_to_calibrate(options.problem.op, options.ranking.model)) {
     tune::CalibrationOptions calibration;
     calibration.op = op;
-    calibration.start = tune::calibration_start(op, options.model);
+    calibration.start = tune::calibration_start(op, options.ranking.model);
     calibration.matrices = options.inputs.paths;
     calibration.lists = options.inputs.lists;
     calibration.minutes = options.minutes;

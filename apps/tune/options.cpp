@@ -1,16 +1,9 @@
-// The command line of waco-tune, and the model that it means.
+// The command line of waco-tune.
 #include "apps/tune/options.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <CLI/CLI.hpp>
-#include <memory>
-#include <utility>
 
 #include "waco/base/error.hpp"
-#include "waco/base/machine.hpp"
-#include "waco/search/named.hpp"
-#include "waco/tune/model_places.hpp"
 
 namespace waco::apps {
 namespace {
@@ -27,26 +20,6 @@ constexpr const char* kExamples = R"(Examples:
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 unreadable input, 4 verification failed, 5 compiler unusable,
 6 some of several matrices failed.)";
-
-/// Opens the model that is asked for, or else the one there is for the op, unless it has never seen dense
-/// operands of about this size. None: the closed-form model ranks.
-void choose_model(const Options& options, tune::TuneOptions& tuning) {
-  tuning.search = options.search.empty() ? "neighbours" : options.search;
-  if (options.model == "none") return;
-  const bool given = !options.model.empty();
-  const auto place =
-      given ? tune::ModelPlace{options.model, options.index} : tune::find_model(tuning.problem.op);
-  if (!place) return;
-  const int threads = tuning.threads > 0 ? tuning.threads : usable_threads();
-  auto learned = tune::Learned::open(place->model, place->index, threads);
-  if (!given && !learned->has_seen(tuning.problem.rhs)) {
-    spdlog::info("{}: was not trained on a dense size like {}; the closed-form model ranks",
-                 place->model.string(), tuning.problem.rhs);
-    return;
-  }
-  tuning.learned = std::move(learned);
-  if (options.search.empty() && !place->index.empty()) tuning.search = "exact";
-}
 
 }  // namespace
 
@@ -80,13 +53,7 @@ bool parse(int argc, char** argv, Options& options) {
   app.add_option("--max-fill", options.max_fill, "Values a format may store per nonzero")
       ->check(CLI::Range(1.0, 1e6))
       ->capture_default_str();
-  app.add_option("--model", options.model,
-                 "Rank by this learned model, a folder; none: closed-form (default: the built-in one)");
-  app.add_option("--index", options.index, "The model's index, a folder made by waco-index")
-      ->needs("--model");
-  app.add_option("--search", options.search,
-                 "How points are found: exact or anns (with --index), neighbours, tpe, bandit, random")
-      ->check(CLI::IsMember(search::search_names()));
+  tune::add_model_options(app, options.ranking);
   app.add_option("--space", options.space,
                  "What of a point varies: all; format, each with its default schedule; schedule, over CSR")
       ->check(CLI::IsMember({"all", "format", "schedule"}))
@@ -135,7 +102,7 @@ tune::TuneOptions tune_options(const Options& options, const tune::ChosenProblem
   result.max_fill = options.max_fill;
   result.subspace = *schedule::parse_subspace(options.space);
   result.budget_s = options.budget_s;
-  choose_model(options, result);
+  tune::choose_model(options.ranking, result);
   return result;
 }
 

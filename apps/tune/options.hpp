@@ -7,6 +7,7 @@
 
 #include "waco/base/command_line.hpp"
 #include "waco/matrix/inputs.hpp"
+#include "waco/tune/model_options.hpp"
 #include "waco/tune/problem_options.hpp"
 #include "waco/tune/tune.hpp"
 
@@ -24,9 +25,7 @@ struct Options {
   std::optional<int> top;
   std::optional<double> budget_s;
   double max_fill = 20;
-  std::string model;
-  std::string index;
-  std::string search;
+  tune::ModelOptions ranking;
   std::string space = "all";
   std::string plan_file;
   std::string kernel_file;

@@ -81,6 +81,53 @@ TEST_CASE("cli: a model of another machine is used, with a note", "[cli]") {
   CHECK(plan.at("warnings").dump().find("Abacus 9000") != std::string::npos);
 }
 
+TEST_CASE("cli: a default model that can't be used costs a warning, and the next one ranks", "[cli]") {
+  const Workspace work;
+  const std::string matrix = work.matrix(), program = work.path("bin/waco-tune"),
+                    built_in = work.path("share/waco/models/spmv"), home = work.path("home"),
+                    users = home + "/waco/models/spmv";
+  std::filesystem::create_directories(work.path("bin"));
+  std::filesystem::copy_file(std::string(WACO_BIN_DIR) + "/waco-tune", program);
+  const auto ranked = [&](const std::string& expected_warning, std::vector<std::string> more = {}) {
+    RunOptions options;
+    options.environment = Program("waco-tune").environment();
+    options.environment["XDG_DATA_HOME"] = home;
+    std::vector<std::string> arguments{program, matrix, "--op",      "spmv", "--effort",
+                                       "none",  "-q",   "--threads", "2",    "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const RunResult result = run_process(arguments, options);
+    INFO(expected_warning << "\n" << result.err);
+    REQUIRE(result.ok());
+    if (expected_warning.empty()) CHECK(result.err.find("instead") == std::string::npos);
+    CHECK(result.err.find(expected_warning) != std::string::npos);
+    return json::parse(result.out).at("cost_model").get<std::string>();
+  };
+  CHECK(ranked("") == "closed-form");
+  test::write_random_model(built_in, schedule::Op::kSpmv, 1);
+  test::write_random_model(users, schedule::Op::kSpmv, 2);
+  const std::string of_user = ranked("");
+  CHECK(of_user != "closed-form");
+
+  json manifest = parse_file(users + "/model.json");
+  manifest["encoding_version"] = 0;
+  write_file_atomically(users + "/model.json", manifest.dump());
+  const std::string of_program = ranked(
+      "the built-in model ranks instead (to repair it, run waco-tune --calibrate "
+      "--op spmv, or delete the folder " +
+      users + ")");
+  CHECK(of_program != "closed-form");
+  CHECK(of_program != of_user);
+  check_refused(rank(matrix).with("--model", users), 3, "encoding_version is 0");
+
+  std::filesystem::remove_all(users);
+  test::write_random_model(users, schedule::Op::kSpmm);
+  CHECK(ranked("is a model of spmm; the built-in model ranks instead") == of_program);
+  std::filesystem::create_directories(built_in + "/index");
+  write_file_atomically(built_in + "/index/index.json", "{}");
+  CHECK(ranked("the closed-form model ranks instead (to repair it, install WACO again)") == "closed-form");
+  CHECK(ranked("", {"--model", "none"}) == "closed-form");
+}
+
 TEST_CASE("cli: --space lets only formats or only schedules vary", "[cli]") {
   const Workspace work;
   const std::string matrix = work.matrix();

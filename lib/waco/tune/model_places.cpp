@@ -2,6 +2,7 @@
 #include "waco/tune/model_places.hpp"
 
 #include <cstdlib>
+#include <utility>
 
 #include "waco/base/program.hpp"
 
@@ -31,18 +32,17 @@ std::optional<ModelPlace> model_in(const fs::path& folder) {
   return ModelPlace{folder, fs::exists(index / "index.json", error) ? index : fs::path()};
 }
 
-std::optional<ModelPlace> find_model(schedule::Op op) {
+std::vector<ModelPlace> find_models(schedule::Op op) {
+  std::vector<ModelPlace> places;
   for (const fs::path& folder : model_folders())
-    if (auto place = model_in(folder / schedule::name(op))) return place;
-  return std::nullopt;
+    if (auto place = model_in(folder / schedule::name(op))) places.push_back(std::move(*place));
+  return places;
 }
 
 std::optional<ModelPlace> find_built_in_model(schedule::Op op) {
   const fs::path user = user_data_folder();
-  for (const fs::path& folder : model_folders()) {
-    if (!user.empty() && folder == user / "models") continue;
-    if (auto place = model_in(folder / schedule::name(op))) return place;
-  }
+  for (ModelPlace& place : find_models(op))
+    if (user.empty() || place.model != user / "models" / schedule::name(op)) return std::move(place);
   return std::nullopt;
 }
 

@@ -25,9 +25,9 @@ std::vector<std::filesystem::path> model_folders();
 /// The model in a folder, with the index inside it; nullopt when there is none.
 std::optional<ModelPlace> model_in(const std::filesystem::path& folder);
 
-/// The first folder with a model of the op; nullopt when there is none.
-std::optional<ModelPlace> find_model(schedule::Op op);
-/// The same without the user's.
+/// The models of the op in all of these, in that order.
+std::vector<ModelPlace> find_models(schedule::Op op);
+/// The first of them that is not the user's; nullopt when there is none.
 std::optional<ModelPlace> find_built_in_model(schedule::Op op);
 
 }  // namespace waco::tune

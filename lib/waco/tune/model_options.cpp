@@ -1,0 +1,68 @@
+// Opening the model that is asked for, or the best default one that works.
+#include "waco/tune/model_options.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <utility>
+
+#include "waco/base/error.hpp"
+#include "waco/base/machine.hpp"
+#include "waco/search/named.hpp"
+#include "waco/tune/model_places.hpp"
+
+namespace waco::tune {
+namespace {
+
+std::string repair_of(const ModelPlace& place, schedule::Op op) {
+  if (place.model != user_data_folder() / "models" / schedule::name(op)) return "install WACO again";
+  return fmt::format("run waco-tune --calibrate --op {}, or delete the folder {}", schedule::name(op),
+                     place.model.string());
+}
+
+/// Null, and a line that says why, when the model is not for this problem; `next` is what ranks then.
+std::shared_ptr<const Learned> open_default(const ModelPlace& place, const schedule::Problem& problem,
+                                            int threads, const char* next) {
+  try {
+    auto learned = Learned::open(place.model, place.index, threads);
+    if (learned->model.op() != problem.op)
+      throw InputError(place.model.string(), 0,
+                       fmt::format("is a model of {}", schedule::name(learned->model.op())));
+    if (learned->has_seen(problem.rhs)) return learned;
+    spdlog::info("{}: was not trained on a dense size like {}; {} ranks", place.model.string(), problem.rhs,
+                 next);
+  } catch (const Error& fault) {
+    spdlog::warn("{}; {} ranks instead (to repair it, {})", fault.what(), next, repair_of(place, problem.op));
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void add_model_options(CLI::App& app, ModelOptions& options) {
+  app.add_option("--model", options.model,
+                 "Rank by this learned model, a folder; none: closed-form (default: the built-in one)");
+  app.add_option("--index", options.index, "The model's index, a folder made by waco-index")
+      ->needs("--model");
+  app.add_option("--search", options.search,
+                 "How points are found: exact or anns (with --index), neighbours, tpe, bandit, random")
+      ->check(CLI::IsMember(search::search_names()));
+}
+
+void choose_model(const ModelOptions& options, TuneOptions& tuning) {
+  const int threads = tuning.threads > 0 ? tuning.threads : usable_threads();
+  tuning.learned = nullptr;
+  if (options.model.empty()) {
+    const std::vector<ModelPlace> places = find_models(tuning.problem.op);
+    for (size_t n = 0; n < places.size() && !tuning.learned; ++n)
+      tuning.learned = open_default(places[n], tuning.problem, threads,
+                                    n + 1 < places.size() ? "the built-in model" : "the closed-form model");
+  } else if (options.model != "none") {
+    tuning.learned = Learned::open(options.model, options.index, threads);
+  }
+  const bool indexed = tuning.learned && tuning.learned->index;
+  tuning.search = !options.search.empty() ? options.search : indexed ? "exact" : "neighbours";
+}
+
+}  // namespace waco::tune
