@@ -1,0 +1,129 @@
+// Reading the files of waco-tune for their plans.
+#include "waco/tune/tuned_plans.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <tuple>
+
+#include "waco/base/artifact.hpp"
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
+#include "waco/tune/plan_file.hpp"
+
+namespace waco::tune {
+namespace fs = std::filesystem;
+
+using nlohmann::json;
+
+namespace {
+
+TunedPlan parse_plan(const json& document) {
+  TunedPlan plan;
+  plan.input = document.value("input", "");
+  plan.error = document.value("error", "");
+  plan.threads = document.value("threads", 0);
+  plan.cost_model = document.value("cost_model", "");
+  plan.search = document.value("search", "");
+  plan.effort = document.value("effort", "");
+  plan.matrix_hash = document.value("matrix", json::object()).value("hash", "");
+  const json parts = document.value("parts", json::array());
+  if (parts.size() > 1) throw UsageError(fmt::format("has {} parts; one is supported", parts.size()));
+  if (parts.empty()) return plan;
+  plan.point = schedule::parse(parts[0].at("plan").get<std::string>());
+  const json best = document.value("best", json());
+  plan.is_baseline = best.is_object() && best.value("is_baseline", false);
+  return plan;
+}
+
+TunedPlan checked_plan(const json& document, const fs::path& file, int64_t line) {
+  check_artifact(document, file, kPlanFormat, kPlanVersion);
+  try {
+    return parse_plan(document);
+  } catch (const json::exception& fault) {
+    throw InputError(file.string(), line, fmt::format("the plan is damaged: {}", fault.what()));
+  } catch (const UsageError& fault) {
+    throw InputError(file.string(), line, fmt::format("the plan can't be used: {}", fault.what()));
+  }
+}
+
+std::vector<TunedPlan> read_lines(const std::string& text, const fs::path& file) {
+  std::vector<TunedPlan> plans;
+  std::istringstream lines(text);
+  int64_t number = 1;
+  for (std::string line; std::getline(lines, line); ++number) {
+    if (line.empty()) continue;
+    const json document = json::parse(line, nullptr, false);
+    if (!document.is_discarded()) {
+      plans.push_back(checked_plan(document, file, number));
+    } else if (lines.eof()) {
+      spdlog::warn("{}:{}: the last line is torn and is left out", file.string(), number);
+    } else {
+      throw InputError(file.string(), number, "is not a plan of waco-tune");
+    }
+  }
+  return plans;
+}
+
+std::string text_of(const schedule::Problem& problem) {
+  const bool sized = schedule::has_dense_index(problem.op);
+  return fmt::format("{} {}{}", schedule::name(problem.op), schedule::name(problem.type),
+                     sized ? fmt::format(" of dense size {}", problem.rhs) : "");
+}
+
+}  // namespace
+
+TunedPlans TunedPlans::read(const fs::path& file) {
+  TunedPlans result;
+  result.file_ = file;
+  std::string text;
+  try {
+    text = read_file(file);
+  } catch (const EnvironmentError& unreadable) {
+    throw Error(ExitCode::kInput, unreadable.what());
+  }
+  const json whole = json::parse(text, nullptr, false);
+  result.for_all_ = !whole.is_discarded() && !(whole.is_object() && whole.contains("input"));
+  if (result.for_all_) {
+    result.plans_.push_back(checked_plan(whole, file, 0));
+  } else {
+    result.plans_ = read_lines(text, file);
+  }
+  if (result.problems().empty()) throw InputError(file.string(), 0, "holds no plan: that run found none");
+  return result;
+}
+
+std::vector<schedule::Problem> TunedPlans::problems() const {
+  std::vector<schedule::Problem> problems;
+  for (const TunedPlan& plan : plans_)
+    if (plan.point && std::find(problems.begin(), problems.end(), plan.point->problem) == problems.end())
+      problems.push_back(plan.point->problem);
+  return problems;
+}
+
+const TunedPlan& TunedPlans::find(const std::string& input, const std::string& matrix_hash,
+                                  const schedule::Problem& problem, int threads) const {
+  if (for_all_) return plans_.front();
+  const auto preference = [&](const TunedPlan& plan) {
+    return std::tuple(plan.threads == threads, plan.input == input);
+  };
+  const TunedPlan* best = nullptr;
+  std::string why = fmt::format("holds no plan of {} for {}", text_of(problem), input);
+  for (const TunedPlan& plan : plans_) {
+    if (!plan.point && plan.input == input && !plan.error.empty())
+      why += fmt::format("; waco-tune failed on it: {}", plan.error);
+    if (!plan.point || plan.point->problem != problem) continue;
+    if (plan.matrix_hash == matrix_hash) {
+      if (best == nullptr || preference(plan) >= preference(*best)) best = &plan;
+    } else if (plan.input == input) {
+      why += "; its line of that name is for another pattern";
+    }
+  }
+  if (best == nullptr) throw InputError(file_.string(), 0, why);
+  return *best;
+}
+
+}  // namespace waco::tune
