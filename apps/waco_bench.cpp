@@ -121,9 +121,6 @@ class Run {
   Run(const Options& options, const StopToken& stop)
       : options_(options), stop_(stop), arena_(contest_options(options, choose_problem(options))) {
     if (!options.record_file.empty()) file_.emplace(options.record_file, describe_machine(""));
-    for (const Library& library : all_libraries())
-      if (library.available() && !library.remark.empty())
-        spdlog::info("{} {}: {}", library.title, library.version, library.remark);
   }
 
   ExitCode take() {

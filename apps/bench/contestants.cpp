@@ -112,6 +112,7 @@ void Contestants::add_peer(const Peer& peer, const PeerInput& input) {
   entry.name = peer.name;
   entry.library = peer.library;
   entry.note = peer.note;
+  entry.remark = peer.remark;
   entry.status = measure::name(measure::Status::kConstraint);
   try {
     const auto start = std::chrono::steady_clock::now();

@@ -84,6 +84,13 @@ std::string standings_table(const Summary& summary) {
   return text + "</table>\n";
 }
 
+std::string remarks(const Summary& summary) {
+  std::string text;
+  for (const std::string& remark : summary.remarks)
+    text += fmt::format("<p class=\"soft\">{}</p>\n", escape_html(remark));
+  return text;
+}
+
 std::string verdict(const Summary& summary) {
   if (summary.num_with_peers == 0)
     return "<p>No library took part: fixed_csr is all there is to compare with.</p>\n";
@@ -139,7 +146,7 @@ std::string section(std::vector<const Record*> group) {
   return fmt::format("<h2>{}, {} threads, {} matrices</h2>\n", escape_html(problem_text(summary.problem)),
                      summary.threads, summary.num_matrices) +
          verdict(summary) + speedup_chart(curves_of(group, summary)) + standings_table(summary) +
-         matrices_table(group, summary);
+         remarks(summary) + matrices_table(group, summary);
 }
 
 }  // namespace

@@ -49,6 +49,14 @@ std::string losses_of(const Groups& groups) {
   return "\nClear losses:\n\n| problem | matrix | peer | ours over it |\n|---|---|---|---|\n" + text;
 }
 
+std::string remarks(const std::vector<Record>& records) {
+  std::vector<const Record*> all;
+  for (const Record& record : records) all.push_back(&record);
+  std::string text;
+  for (const std::string& remark : remarks_of(all)) text += fmt::format("- {}\n", remark);
+  return text.empty() ? "" : "\nOf the libraries:\n\n" + text;
+}
+
 std::string cell(const Record& record) {
   const std::string speedup = factor(over_fixed_csr(record));
   const double over_peer = speedup_over(record.find(kWaco), record.best_peer());
@@ -92,7 +100,7 @@ std::string markdown_report(const std::vector<Record>& records) {
       "| "
       "ours over best peer | below 0.95 |\n|---|---|---|---|---|---|---|---|\n";
   for (const auto& group : groups) text += summary_line(group);
-  return text + losses_of(groups) + matrices_of(groups, 2) + matrices_of(groups, 3);
+  return text + losses_of(groups) + remarks(records) + matrices_of(groups, 2) + matrices_of(groups, 3);
 }
 
 }  // namespace waco::bench

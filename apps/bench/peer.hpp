@@ -55,6 +55,7 @@ struct Peer {
   std::function<std::optional<std::string>(const PeerInput&)> refusal;
   /// Inspects, converts, tunes; its wall clock is the set-up time. Throws EnvironmentError.
   std::function<std::unique_ptr<PreparedPeer>(const PeerInput&)> prepare;
+  std::string remark = {};  ///< of its library, where that is chosen
 };
 
 /// A library that waco-bench knows.

@@ -25,6 +25,7 @@ ordered_json entry_json(const Entry& entry, double flops) {
   return {{"name", entry.name},
           {"library", entry.library},
           {"note", entry.note},
+          {"remark", entry.remark},
           {"status", entry.status},
           {"message", entry.message},
           {"median_ns", timed ? json(entry.time_ns.median) : json(nullptr)},
@@ -63,6 +64,7 @@ Entry entry_from(const json& json) {
   entry.name = json.at("name").get<std::string>();
   entry.library = json.at("library").get<std::string>();
   entry.note = json.at("note").get<std::string>();
+  entry.remark = json.value("remark", "");
   entry.status = json.at("status").get<std::string>();
   entry.message = json.at("message").get<std::string>();
   entry.time_ns = estimate_from(json, "median_ns", "interval_ns");

@@ -27,6 +27,7 @@ struct Entry {
   std::string name;
   std::string library;  ///< of a peer; otherwise empty
   std::string note;     ///< how a peer is called, or the plan of one of our kernels
+  std::string remark;   ///< what a reader of a peer's times should know; mostly empty
   std::string status;   ///< "ok", or why it was not timed, as measure::name says
   std::string message;
   std::vector<double> samples_ns;  ///< time of one call, by round

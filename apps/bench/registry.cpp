@@ -80,7 +80,9 @@ std::vector<Peer> choose_peers(const std::vector<Library>& libraries, const std:
     for (const Peer& peer : library.peers) {
       const auto by_name = std::find(names.begin(), names.end(), peer.name);
       if (by_name != names.end()) found[by_name - names.begin()] = true;
-      if (names.empty() || by_library != names.end() || by_name != names.end()) chosen.push_back(peer);
+      if (!names.empty() && by_library == names.end() && by_name == names.end()) continue;
+      chosen.push_back(peer);
+      chosen.back().remark = library.remark;
     }
   }
   for (size_t n = 0; n < names.size(); ++n)

@@ -53,6 +53,17 @@ std::vector<std::string> names_of(const std::vector<const Record*>& group) {
 
 }  // namespace
 
+std::vector<std::string> remarks_of(const std::vector<const Record*>& records) {
+  std::vector<std::string> remarks;
+  for (const Record* record : records)
+    for (const Entry& entry : record->entries) {
+      if (entry.remark.empty()) continue;
+      const std::string remark = entry.library + ": " + entry.remark;
+      if (std::find(remarks.begin(), remarks.end(), remark) == remarks.end()) remarks.push_back(remark);
+    }
+  return remarks;
+}
+
 std::vector<std::vector<const Record*>> by_problem(const std::vector<Record>& records) {
   std::vector<std::vector<const Record*>> groups;
   for (const Record& record : records) {
@@ -85,6 +96,7 @@ Summary summarize(const std::vector<const Record*>& group) {
   }
   std::sort(summary.losses.begin(), summary.losses.end(),
             [](const Loss& a, const Loss& b) { return a.speedup < b.speedup; });
+  summary.remarks = remarks_of(group);
   summary.num_with_peers = waco_over_peer.count();
   summary.waco_over_best_peer = waco_over_peer.value();
   summary.best_peer_over_fixed_csr = peer_over_fixed.value();

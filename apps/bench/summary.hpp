@@ -35,12 +35,16 @@ struct Summary {
   std::vector<Standing> standings;  ///< in order of appearance
   int num_with_peers = 0;           ///< matrices with at least one timed peer
   double best_peer_over_fixed_csr = 0;
-  double waco_over_best_peer = 0;  ///< geometric mean; 0 without peers
-  std::vector<Loss> losses;        ///< ours below kClearLoss of the best peer, worst first
+  double waco_over_best_peer = 0;    ///< geometric mean; 0 without peers
+  std::vector<Loss> losses;          ///< ours below kClearLoss of the best peer, worst first
+  std::vector<std::string> remarks;  ///< remarks_of() these records
 };
 
 /// Below this share of the best peer's speed a matrix counts as lost.
 inline constexpr double kClearLoss = 0.95;
+
+/// What a reader of the libraries' times should know, a line a library: "mkl: ..."; in order of appearance.
+std::vector<std::string> remarks_of(const std::vector<const Record*>& records);
 
 /// Records in groups of equal problem and threads, in order of appearance.
 std::vector<std::vector<const Record*>> by_problem(const std::vector<Record>& records);

@@ -91,6 +91,7 @@ std::string to_table(const Summary& summary) {
     text +=
         fmt::format("{:<14} {:>8} {:>14} {:>17} {:>12} {:>10} {:>6}\n", standing.name, standing.num_matrices,
                     factor(standing.over_fixed_csr), factor(standing.over_balanced_csr),
+  for (const std::string& remark : remarks_of({&record})) text += fmt::format("note: {}\n", remark);
                     factor(standing.waco_over_it), standing.num_best, standing.num_wrong);
   if (summary.num_with_peers == 0)
     return text + (summary.problem.op == schedule::Op::kMttkrp
@@ -105,6 +106,7 @@ std::string to_table(const Summary& summary) {
     text += fmt::format("  {} against {}: {:.2f}x\n", loss.matrix, loss.peer, loss.speedup);
   return text;
 }
+  for (const std::string& remark : summary.remarks) text += fmt::format("note: {}\n", remark);
 
 std::string to_table(const std::vector<Library>& libraries) {
   std::string text;

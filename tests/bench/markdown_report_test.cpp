@@ -27,3 +27,14 @@ TEST_CASE("markdown_report: the summary has geometric means and names the clear 
   CHECK_THAT(text, Catch::Contains("| spmm f32 J=32 | 2 | 2.83 | 2.00 | 2.26 | 2.83 | 1.00 | 1 |"));
   CHECK_THAT(text, Catch::Contains("| spmm f32 J=32 | lost | fast | 0.50 |"));
 }
+
+TEST_CASE("markdown_report: a library's remark is told once", "[bench]") {
+  const std::string text = markdown_report({record("a", 250, 500, 2000), record("b", 500, 250, 2000)});
+  const std::string remark = "- alpha: takes its <generic> path\n";
+  const size_t at = text.find(remark);
+  REQUIRE(at != std::string::npos);
+  CHECK(text.find(remark, at + 1) == std::string::npos);
+  Record silent = record("a", 250, 500, 2000);
+  silent.entries[3].remark.clear();
+  CHECK(markdown_report({silent}).find("Of the libraries") == std::string::npos);
+}

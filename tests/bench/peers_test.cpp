@@ -75,7 +75,7 @@ TEST_CASE("peers: are chosen by library or by name; unknown and absent ones are 
       three{"three", "third", "", {}, {}};
   const std::vector<Library> libraries{{"first", "First", "1", "", {one, two}},
                                        {"second", "Second", "", "is not installed", {}},
-                                       {"third", "Third", "3", "", {three}}};
+                                       {"third", "Third", "3", "is slow here", {three}}};
   const auto names = [&](const std::vector<std::string>& chosen) {
     std::vector<std::string> result;
     for (const Peer& peer : choose_peers(libraries, chosen)) result.push_back(peer.name);
@@ -85,6 +85,8 @@ TEST_CASE("peers: are chosen by library or by name; unknown and absent ones are 
   CHECK(names({"none"}).empty());
   CHECK(names({"first"}) == std::vector<std::string>{"one", "two"});
   CHECK(names({"three", "two"}) == std::vector<std::string>{"two", "three"});
+  CHECK(choose_peers(libraries, {"three"}).at(0).remark == "is slow here");
+  CHECK(choose_peers(libraries, {"one"}).at(0).remark.empty());
   CHECK_THROWS_WITH(names({"second"}), Catch::Contains("is not installed"));
   CHECK_THROWS_AS(names({"fourth"}), UsageError);
   CHECK_THROWS_AS(names({"one", "none"}), UsageError);
