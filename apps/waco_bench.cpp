@@ -2,113 +2,28 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "apps/bench/contest.hpp"
 #include "apps/bench/html_report.hpp"
 #include "apps/bench/markdown_report.hpp"
+#include "apps/bench/options.hpp"
 #include "apps/bench/pinning.hpp"
 #include "apps/bench/record_file.hpp"
 #include "apps/bench/summary.hpp"
 #include "apps/bench/table.hpp"
-#include "waco/base/command_line.hpp"
+#include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/signals.hpp"
 #include "waco/matrix/read.hpp"
-#include "waco/tune/plan_file.hpp"
-#include "waco/tune/problem_options.hpp"
 
 namespace {
 
 using namespace waco;
 using namespace waco::bench;
-
-constexpr const char* kProgram = "waco-bench";
-constexpr const char* kExamples = R"(Examples:
-  waco-bench mesh.mtx --op spmv
-  waco-bench matrices/*.mtx.gz --op spmm --rhs 32 -o spmm32.jsonl --html spmm32.html
-  waco-bench mesh.mtx --plan plan.json --peers mkl,eigen
-  waco-bench --list-peers
-  waco-bench report spmm32.jsonl --html spmm32.html
-
-With -o, matrices that the file already holds are skipped: a run that was stopped goes on where it was.
-
-Exit codes: 0 done, 1 failed, 2 usage, 3 unreadable input, 4 verification failed, 5 compiler unusable,
-6 some of several matrices failed.)";
-
-struct Options {
-  CommonOptions common;
-  tune::ProblemOptions problem;
-  std::vector<std::string> matrices;
-  std::string plan_file;
-  std::string effort = "normal";
-  std::vector<std::string> peers;
-  bool list_peers = false;
-  bool jsonl = false;
-  std::string html_file;
-  std::string record_file;
-  bool report = false;
-  bool markdown = false;
-  std::vector<std::string> report_files;
-  std::string command;
-};
-
-bool parse(int argc, char** argv, Options& options) {
-  CLI::App app("Times a tuned plan, fixed_csr and the installed libraries on the same matrices.", kProgram);
-  app.footer(kExamples);
-  app.add_option("MATRIX", options.matrices, "Matrix Market or FROSTT files, plain or gzipped");
-  tune::add_problem_options(app, options.problem);
-  app.add_option("--plan", options.plan_file, "Time this plan of waco-tune instead of tuning")
-      ->excludes("--schedule");
-  app.add_option("--effort", options.effort, "Of tuning and timing: quick, normal, full")
-      ->check(CLI::IsMember({"quick", "normal", "full"}))
-      ->capture_default_str();
-  app.add_option("--peers", options.peers, "Libraries or contestants that take part, or none (default: all)")
-      ->delimiter(',');
-  app.add_flag("--list-peers", options.list_peers, "List the libraries known, and which were found");
-  app.add_flag("--jsonl", options.jsonl, "Print one record a line on stdout");
-  auto* html = app.add_option("--html", options.html_file, "Write a self-contained page");
-  app.add_option("-o,--output", options.record_file, "Append the records to this JSON Lines file");
-  auto* report = app.add_subcommand("report", "Summarise records written with -o");
-  report->add_option("FILE", options.report_files, "Files of records")->required();
-  report->add_option("--html", options.html_file, html->get_description());
-  report->add_flag("--markdown", options.markdown, "Print Markdown tables with every matrix");
-  add_common_options(app, kProgram, options.common);
-  options.command = command_text(argc, argv);
-  if (!parse_command_line(app, argc, argv, options.common)) return false;
-  options.report = report->parsed();
-  if (!options.report && !options.list_peers && options.matrices.empty())
-    throw UsageError(fmt::format("MATRIX is required (see {} --help)", kProgram));
-  if (options.report && !options.matrices.empty())
-    throw UsageError("report takes files of records; name them after it");
-  return true;
-}
-
-/// The problem and, with --plan or --schedule, the points that are timed instead of searching.
-tune::ChosenProblem choose_problem(const Options& options) {
-  if (options.plan_file.empty()) return tune::choose_problem(options.problem);
-  const tune::Plan plan = tune::read_plan(options.plan_file);
-  if (plan.parts.size() != 1)
-    throw UsageError(fmt::format("{}: has {} parts; one is supported", options.plan_file, plan.parts.size()));
-  tune::ProblemOptions problem = options.problem;
-  problem.schedules = {schedule::to_text(plan.parts[0])};
-  return tune::choose_problem(problem);
-}
-
-ContestOptions contest_options(const Options& options, const tune::ChosenProblem& chosen) {
-  ContestOptions contest;
-  contest.tuning.problem = chosen.problem;
-  contest.tuning.points = chosen.points;
-  contest.tuning.threads = options.common.threads;
-  contest.tuning.compiler = options.common.compiler;
-  contest.tuning.seed = options.common.seed;
-  contest.tuning.effort = *tune::parse_effort(options.effort);
-  contest.peers = choose_peers(all_libraries(), options.peers);
-  return contest;
-}
 
 void print(const std::string& text) {
   fmt::print("{}", text);
@@ -119,7 +34,10 @@ void print(const std::string& text) {
 class Run {
  public:
   Run(const Options& options, const StopToken& stop)
-      : options_(options), stop_(stop), arena_(contest_options(options, choose_problem(options))) {
+      : options_(options),
+        stop_(stop),
+        plans_(read_plans(options.plan_file)),
+        arena_(contest_options(options, plans_)) {
     if (!options.record_file.empty()) file_.emplace(options.record_file, describe_machine(""));
   }
 
@@ -145,14 +63,16 @@ class Run {
     reading.threads = arena_.options().tuning.threads;
     matrix::ReadResult input = matrix::read_tensor(path, reading);
     const tune::TuneOptions& tuning = arena_.options().tuning;
-    if (file_ &&
-        file_->holds(matrix::pattern_hash(input.tensor), input.tensor.name, tuning.problem, tuning.threads)) {
+    const std::string hash = matrix::pattern_hash(input.tensor);
+    if (file_ && file_->holds(hash, input.tensor.name, tuning.problem, tuning.threads)) {
       spdlog::info("{}: is in {} already, skipped", path, options_.record_file);
       return ExitCode::kDone;
     }
     spdlog::info("{}: {}, {} nonzeros", path, fmt::join(input.tensor.dims, " x "),
                  input.tensor.num_nonzeros());
-    Record record = arena_.hold(std::move(input.tensor), stop_);
+    std::optional<GivenPlan> given;
+    if (plans_) given = {plans_->find(path, hash, tuning.problem, tuning.threads), options_.plan_file};
+    Record record = arena_.hold(std::move(input.tensor), given, stop_);
     const nlohmann::ordered_json line = to_json(record, options_.command);
     if (options_.jsonl) print(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     if (!told_ceilings_) say(to_table(arena_.ceilings()) + "\n");
@@ -182,8 +102,14 @@ class Run {
     if (!options_.common.quiet) fmt::print(stderr, "{}", text);
   }
 
+  static std::optional<tune::TunedPlans> read_plans(const std::string& file) {
+    if (file.empty()) return std::nullopt;
+    return tune::TunedPlans::read(file);
+  }
+
   const Options& options_;
   StopToken stop_;
+  std::optional<tune::TunedPlans> plans_;  ///< with --plan
   Arena arena_;
   std::optional<RecordFile> file_;
   std::vector<Record> records_;  ///< without a file

@@ -52,6 +52,13 @@ void complete(Record& record, const Work& work) {
                     rejected * 100));
 }
 
+PlanOrigin origin_of(const tune::TuneOptions& tuning, const tune::TuneResult& tuned,
+                     const std::optional<GivenPlan>& given) {
+  if (given) return {given->file, given->plan.cost_model, given->plan.search, given->plan.effort};
+  if (!tuning.points.empty()) return {PlanOrigin::kSchedule, "", "", ""};
+  return {PlanOrigin::kTuning, tuned.cost_model, tuned.search, std::string(tune::name(tuned.effort))};
+}
+
 /// A record of a plan that was not searched to the end, or without some of the peers, would be kept as whole.
 void check_going_on(const std::string& matrix, const StopToken& stop) {
   if (stop())
@@ -83,15 +90,26 @@ Arena::Arena(ContestOptions options) : options_(std::move(options)) {
   ceilings_ = find_ceilings(options_.tuning.threads);
 }
 
-Record Arena::hold(matrix::SparseTensor tensor, const StopToken& stop) const {
+tune::TuneResult Arena::find_plan(const matrix::SparseTensor& tensor, const std::optional<GivenPlan>& given,
+                                  const StopToken& stop) const {
   tune::TuneOptions tuning = options_.tuning;
+  if (given)
+    tuning.points = {given->plan.is_baseline ? schedule::csr_point(tuning.problem, tuning.threads)
+                                             : given->plan.point.value()};
   // A given point is only verified here: its time is taken beside the others.
   if (!tuning.points.empty()) tuning.effort = tune::Effort::kNone;
-  const tune::TuneResult tuned = tune::tune(tensor, tuning, stop);
+  tune::TuneResult tuned = tune::tune(tensor, tuning, stop);
   check_going_on(tensor.name, stop);
   if (!tuned.best || !tuned.best->verified)
     throw EnvironmentError(fmt::format("{}: no plan could be verified", tensor.name),
                            tuned.complete ? ExitCode::kVerification : ExitCode::kFailed);
+  if (given) tuned.best->is_baseline = given->plan.is_baseline;
+  return tuned;
+}
+
+Record Arena::hold(matrix::SparseTensor tensor, const std::optional<GivenPlan>& given,
+                   const StopToken& stop) const {
+  const tune::TuneResult tuned = find_plan(tensor, given, stop);
   const Work work = work_of(tensor, tuned.problem);
 
   Record record;
@@ -102,6 +120,7 @@ Record Arena::hold(matrix::SparseTensor tensor, const StopToken& stop) const {
   record.effort = tune::name(options_.tuning.effort);
   record.seed = tuned.seed;
   record.plan = tuned.best->is_baseline ? kFixedCsr : schedule::to_text(tuned.best->point);
+  record.plan_origin = origin_of(options_.tuning, tuned, given);
   record.tuning_s = tuned.seconds.total;
   record.flops = work.flops;
   record.ceilings = ceilings_;

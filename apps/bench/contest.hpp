@@ -13,12 +13,19 @@
 #include "waco/base/signals.hpp"
 #include "waco/measure/kernel_cache.hpp"
 #include "waco/tune/tune.hpp"
+#include "waco/tune/tuned_plans.hpp"
 
 namespace waco::bench {
 
 struct ContestOptions {
   tune::TuneOptions tuning;  ///< threads given; `points` are measured instead of searching
   std::vector<Peer> peers;
+};
+
+/// A plan that was found before.
+struct GivenPlan {
+  tune::TunedPlan plan;  ///< with a point
+  std::string file;      ///< that holds it
 };
 
 /// What all matrices of a run share: the compiler, the cache of kernels, the machine's ceilings.
@@ -33,9 +40,13 @@ class Arena {
   /// Tunes (or verifies the given plan), sets up, verifies and times all contestants. Throws what tune::tune
   /// throws, and EnvironmentError when it is asked to stop before the end; a peer that fails is an entry that
   /// says so.
-  Record hold(matrix::SparseTensor tensor, const StopToken& stop) const;
+  Record hold(matrix::SparseTensor tensor, const std::optional<GivenPlan>& given,
+              const StopToken& stop) const;
 
  private:
+  tune::TuneResult find_plan(const matrix::SparseTensor& tensor, const std::optional<GivenPlan>& given,
+                             const StopToken& stop) const;
+
   ContestOptions options_;
   std::optional<TemporaryFolder> temporary_;  ///< of the kernels, when there is no cache folder
   std::unique_ptr<measure::KernelCache> cache_;

@@ -125,9 +125,10 @@ std::string matrices_table(const std::vector<const Record*>& group, const Summar
     const Entry* waco = record->find(kWaco);
     const bool ok = waco != nullptr && waco->ok();
     text += fmt::format(
-        "<tr><td title=\"{}\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>{}",
-        escape_html(record->plan), escape_html(record->matrix.name), record->matrix.num_nonzeros,
-        baseline ? time_text(baseline->time_ns.median) : "–", ok ? time_text(waco->time_ns.median) : "failed",
+        "<tr><td title=\"{}; {}\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>{}",
+        escape_html(record->plan), escape_html(origin_text(*record)), escape_html(record->matrix.name),
+        record->matrix.num_nonzeros, baseline ? time_text(baseline->time_ns.median) : "–",
+        ok ? time_text(waco->time_ns.median) : "failed",
         ok ? fmt::format("{:.0f} %, {}", 100 * waco->bound_share(), waco->bound.binding()) : "–",
         cell(speedup_over(waco, record->best_peer()), true));
     for (const Standing& standing : summary.standings)

@@ -80,6 +80,27 @@ Entry entry_from(const json& json) {
   return entry;
 }
 
+json or_null(const std::string& text) {
+  return text.empty() ? json(nullptr) : json(text);
+}
+
+ordered_json origin_json(const PlanOrigin& origin) {
+  return {{"source", or_null(origin.source)},
+          {"cost_model", or_null(origin.cost_model)},
+          {"search", or_null(origin.search)},
+          {"effort", or_null(origin.effort)}};
+}
+
+/// Empty texts where a field is null, or the record is from before there were origins.
+PlanOrigin origin_from(const json& record) {
+  const json origin = record.value("plan_origin", json::object());
+  const auto text = [&](const char* key) {
+    const auto at = origin.find(key);
+    return at == origin.end() || at->is_null() ? std::string() : at->get<std::string>();
+  };
+  return {text("source"), text("cost_model"), text("search"), text("effort")};
+}
+
 tune::MatrixSummary matrix_from(const json& json) {
   return {json.at("name").get<std::string>(), json.at("dims").get<std::vector<int64_t>>(),
           json.at("nnz").get<int64_t>(), json.at("hash").get<std::string>()};
@@ -120,6 +141,7 @@ ordered_json to_json(const Record& record, const std::string& command) {
   document["effort"] = record.effort;
   document["seed"] = record.seed;
   document["plan"] = record.plan;
+  document["plan_origin"] = origin_json(record.plan_origin);
   document["tuning_s"] = record.tuning_s;
   document["flops"] = record.flops;
   document["ceilings"] = model::to_json(record.ceilings);
@@ -144,6 +166,7 @@ Record record_from_json(const json& json) {
   record.effort = json.at("effort").get<std::string>();
   record.seed = json.at("seed").get<uint64_t>();
   record.plan = json.at("plan").get<std::string>();
+  record.plan_origin = origin_from(json);
   record.tuning_s = json.at("tuning_s").get<double>();
   record.flops = json.at("flops").get<double>();
   record.ceilings = model::ceilings_from_json(json.at("ceilings"));

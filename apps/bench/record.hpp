@@ -52,6 +52,17 @@ struct Absence {
   std::string reason;
 };
 
+/// Where the plan of the contestant "waco" is from.
+struct PlanOrigin {
+  static constexpr const char* kTuning = "tuning";      ///< it was tuned on the spot
+  static constexpr const char* kSchedule = "schedule";  ///< it was given by hand
+
+  std::string source;      ///< one of these, or the file of --plan; empty in old records
+  std::string cost_model;  ///< that chose it: "closed-form", or the hash of a learned one; empty: not known
+  std::string search;      ///< by which it was found
+  std::string effort;      ///< of that
+};
+
 struct Record {
   Machine machine;
   tune::MatrixSummary matrix;
@@ -59,7 +70,8 @@ struct Record {
   int threads = 1;
   std::string effort;
   uint64_t seed = 1;
-  std::string plan;     ///< of the contestant "waco": text form
+  std::string plan;  ///< of the contestant "waco": text form, or "fixed_csr"
+  PlanOrigin plan_origin;
   double tuning_s = 0;  ///< finding and verifying it
   double flops = 0;     ///< of one call
   model::Ceilings ceilings;

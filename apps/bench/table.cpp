@@ -47,6 +47,19 @@ std::string problem_text(const schedule::Problem& problem) {
   return text;
 }
 
+std::string origin_text(const Record& record) {
+  const PlanOrigin& origin = record.plan_origin;
+  if (origin.source == PlanOrigin::kSchedule) return "schedule given by hand";
+  const std::string model = origin.cost_model == "closed-form" ? "the closed-form model"
+                            : origin.cost_model.empty()
+                                ? ""
+                                : fmt::format("the learned model {:.12}", origin.cost_model);
+  const std::string how = model.empty() ? "" : fmt::format(" by {} with effort {}", model, origin.effort);
+  const bool tuned = origin.source.empty() || origin.source == PlanOrigin::kTuning;
+  return tuned ? fmt::format("tuned in {:.1f} s{}", record.tuning_s, how)
+               : fmt::format("plan of {}{}", origin.source, how.empty() ? "" : ", found" + how);
+}
+
 std::string to_table(const model::Ceilings& ceilings) {
   std::string text = fmt::format("{}, {} threads{}\n", ceilings.cpu, ceilings.threads,
                                  ceilings.measured ? "" : " (built-in guesses: it could not be measured)");
@@ -64,9 +77,9 @@ std::string to_table(const model::Ceilings& ceilings) {
 std::string to_table(const Record& record) {
   std::string dims;
   for (const int64_t dim : record.matrix.dims) dims += fmt::format("{}{}", dims.empty() ? "" : " x ", dim);
-  std::string text =
-      fmt::format("{}: {}, {} nonzeros, {}, {} threads, tuned in {:.1f} s\n", record.matrix.name, dims,
-                  record.matrix.num_nonzeros, problem_text(record.problem), record.threads, record.tuning_s);
+  std::string text = fmt::format("{}: {}, {} nonzeros, {}, {} threads, {}\n", record.matrix.name, dims,
+                                 record.matrix.num_nonzeros, problem_text(record.problem), record.threads,
+                                 origin_text(record));
   text += row("contestant", "time", "", "GFLOP/s", "over csr", "set-up", "bound", "bound by; how");
   std::vector<const Entry*> order;
   for (const Entry& entry : record.entries) order.push_back(&entry);
@@ -78,6 +91,7 @@ std::string to_table(const Record& record) {
   if (const Entry* peer = record.best_peer())
     text += fmt::format("waco over the best peer ({}): {:.2f}x\n", peer->name,
                         speedup_over(record.find(kWaco), peer));
+  for (const std::string& remark : remarks_of({&record})) text += fmt::format("note: {}\n", remark);
   for (const std::string& warning : record.warnings) text += fmt::format("note: {}\n", warning);
   return text;
 }
@@ -91,8 +105,8 @@ std::string to_table(const Summary& summary) {
     text +=
         fmt::format("{:<14} {:>8} {:>14} {:>17} {:>12} {:>10} {:>6}\n", standing.name, standing.num_matrices,
                     factor(standing.over_fixed_csr), factor(standing.over_balanced_csr),
-  for (const std::string& remark : remarks_of({&record})) text += fmt::format("note: {}\n", remark);
                     factor(standing.waco_over_it), standing.num_best, standing.num_wrong);
+  for (const std::string& remark : summary.remarks) text += fmt::format("note: {}\n", remark);
   if (summary.num_with_peers == 0)
     return text + (summary.problem.op == schedule::Op::kMttkrp
                        ? "no library here has mttkrp: fixed_csr is all there is to compare with\n"
@@ -106,7 +120,6 @@ std::string to_table(const Summary& summary) {
     text += fmt::format("  {} against {}: {:.2f}x\n", loss.matrix, loss.peer, loss.speedup);
   return text;
 }
-  for (const std::string& remark : summary.remarks) text += fmt::format("note: {}\n", remark);
 
 std::string to_table(const std::vector<Library>& libraries) {
   std::string text;

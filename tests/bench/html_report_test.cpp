@@ -60,6 +60,8 @@ TEST_CASE("html_report: every matrix and contestant is there, in well-formed mar
   CHECK(page.find("<td class=\"bad\">0.50</td>") != std::string::npos);
   CHECK(page.find("element [3, 1] is 2, expected 1") != std::string::npos);
   CHECK(page.find("spmm f32 J=32") != std::string::npos);
+  CHECK(page.find("tuned in 1.5 s by the closed-form model with effort normal") != std::string::npos);
+  CHECK(count(page, "alpha: takes its &lt;generic&gt; path") == 1);
 }
 
 TEST_CASE("html_report: needs nothing from elsewhere and follows light and dark", "[bench]") {

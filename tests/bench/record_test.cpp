@@ -6,6 +6,7 @@
 
 #include "apps/bench/record_file.hpp"
 #include "apps/bench/summary.hpp"
+#include "apps/bench/table.hpp"
 #include "records.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
@@ -50,6 +51,30 @@ TEST_CASE("record: begins with an artifact's header and reads back as it was", "
   CHECK(document.at("contestants")[5].at("median_ns").is_null());
   const Record read = record_from_json(json::parse(document.dump()));
   CHECK(to_json(read, "waco-bench a.mtx --op spmm") == document);
+}
+
+TEST_CASE("record: says what chose its plan, and records from before that are read", "[bench]") {
+  Record tuned = record("a", 500, 600, 900);
+  json document = json::parse(to_json(tuned, "x").dump());
+  CHECK(document.at("plan_origin").at("source") == "tuning");
+  CHECK(document.at("plan_origin").at("cost_model") == "closed-form");
+  CHECK(document.at("plan_origin").at("effort") == "normal");
+  CHECK(document.at("contestants")[3].at("remark") == "takes its <generic> path");
+  CHECK_THAT(to_table(tuned), Catch::Contains("by the closed-form model with effort normal"));
+  CHECK_THAT(to_table(tuned), Catch::Contains("note: alpha: takes its <generic> path"));
+  tuned.plan_origin = {PlanOrigin::kSchedule, "", "", ""};
+  CHECK(to_json(tuned, "x").at("plan_origin").at("cost_model").is_null());
+  CHECK_THAT(to_table(tuned), Catch::Contains("given by hand"));
+  tuned.plan_origin = {"list.jsonl", "0123456789abcdef", "exact", "quick"};
+  CHECK_THAT(to_table(tuned),
+             Catch::Contains("plan of list.jsonl, found by the learned model 0123456789ab with"));
+
+  document.erase("plan_origin");
+  for (json& entry : document["contestants"]) entry.erase("remark");
+  const Record old = record_from_json(document);
+  CHECK(old.plan_origin.source.empty());
+  CHECK(old.entries[3].remark.empty());
+  CHECK_THAT(to_table(old), Catch::Contains("tuned in 1.5 s\n"));
 }
 
 TEST_CASE("record: the best peer is the fastest verified library, never one of ours", "[bench]") {

@@ -41,14 +41,15 @@ inline Record record(const std::string& matrix, double waco_ns, double fast_peer
   record.threads = 2;
   record.effort = "normal";
   record.plan = "spmm f32 J=32 | A: i:U k:C | loop: i k j | par: i static x2";
+  record.plan_origin = {PlanOrigin::kTuning, "closed-form", "neighbours", "normal"};
   record.tuning_s = 1.5;
   record.flops = 3200;
   record.ceilings = model::default_ceilings(2);
   record.entries = {timed(kFixedCsr, "", 1000),          timed(kBalancedCsr, "", 800),
                     timed(kWaco, "", waco_ns),           timed("fast", "alpha", fast_peer_ns),
                     timed("slow", "beta", slow_peer_ns), wrong("broken", "beta")};
-  record.absent = {{"absent", "it has no spmm"}};
   record.entries[3].remark = "takes its <generic> path";
+  record.absent = {{"absent", "it has no spmm"}};
   record.warnings = {"this machine is busy"};
   return record;
 }

@@ -1,7 +1,10 @@
 // waco-bench as a program: runs on samples, continues files, reports, and refuses what it can't do.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
+#include <sstream>
 
+#include "../model/learned/random_model.hpp"
 #include "program.hpp"
 
 using namespace waco;
@@ -112,6 +115,75 @@ TEST_CASE("cli: waco-bench times a given schedule or plan without tuning", "[cli
   INFO(planned.err);
   REQUIRE(planned.ok());
   CHECK(json::parse(planned.out).at("plan") == text);
+}
+
+TEST_CASE("cli: waco-bench times each matrix with its own plan of a list", "[cli]") {
+  Workspace work;
+  const std::string first = work.matrix();
+  std::filesystem::rename(first, work.path("first.mtx"));
+  const std::string second = work.matrix(80, 90, 0.05), results = work.path("results.jsonl");
+  const auto tuned = tune()
+                         .with(work.path("first.mtx"), second, "--op", "spmv", "--effort", "none")
+                         .with("--model", "none", "-o", results)
+                         .run();
+  INFO(tuned.err);
+  REQUIRE(tuned.ok());
+  std::map<std::string, std::string> plans;
+  std::ifstream in(results);
+  for (std::string line; std::getline(in, line);) {
+    const json plan = json::parse(line);
+    plans[plan.at("matrix").at("hash")] = plan.at("best").at("plan");
+  }
+  REQUIRE(plans.size() == 2);
+  const std::string stranger =
+      work.write("stranger.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 1\n2 2 1\n");
+  // The first matrix has another name by now; the third was never tuned.
+  std::filesystem::rename(work.path("first.mtx"), work.path("renamed.mtx"));
+  const RunResult result = bench()
+                               .with(work.path("renamed.mtx"), stranger, second, "--plan", results)
+                               .with("--peers", "none", "--effort", "quick", "--jsonl")
+                               .run();
+  INFO(result.err);
+  CHECK(result.end.code == 6);
+  CHECK(result.err.find("results.jsonl: holds no plan of spmv f32 for " + stranger) != std::string::npos);
+  REQUIRE(lines(result.out) == 2);
+  std::istringstream records(result.out);
+  for (std::string line; std::getline(records, line);) {
+    const json record = json::parse(line);
+    CHECK(record.at("plan") == plans.at(record.at("matrix").at("hash")));
+    CHECK(record.at("plan_origin") == json{{"source", results},
+                                           {"cost_model", "closed-form"},
+                                           {"search", "neighbours"},
+                                           {"effort", "none"}});
+  }
+  check_refused(bench().with(second, "--plan", results, "--op", "spmm"), 2, "contradict --plan");
+  check_refused(bench().with(second, "--plan", results, "--model", "none"), 2,
+                "nothing is tuned with --plan");
+}
+
+TEST_CASE("cli: waco-bench tunes with the model and search of waco-tune", "[cli]") {
+  Workspace work;
+  const std::string matrix = work.matrix(), model = work.path("model"), index = work.path("index");
+  test::write_random_model(model, schedule::Op::kSpmv);
+  REQUIRE(Program("waco-index").with(model, "--threads", "2", "--vertices", "300", "-o", index).run().ok());
+  for (const auto& options : std::vector<std::vector<std::string>>{
+           {}, {"--model", "none"}, {"--model", model}, {"--model", model, "--index", index}}) {
+    Program timing = bench().with(matrix, "--op", "spmv", "--effort", "quick", "--peers", "none", "--jsonl");
+    Program ranking = tune().with(matrix, "--op", "spmv", "--effort", "none", "--json");
+    for (const std::string& option : options) timing.with(option), ranking.with(option);
+    const RunResult timed = timing.with("--top", "2").run(), ranked = ranking.run();
+    INFO(fmt::format("{}", fmt::join(options, " ")) << "\n" << timed.err << ranked.err);
+    REQUIRE(timed.ok());
+    REQUIRE(ranked.ok());
+    const json origin = json::parse(timed.out).at("plan_origin"), plan = json::parse(ranked.out);
+    CHECK(origin.at("source") == "tuning");
+    CHECK(origin.at("cost_model") == plan.at("cost_model"));
+    CHECK(origin.at("search") == plan.at("search"));
+    CHECK(origin.at("effort") == "quick");
+    CHECK(timed.err.find(" 2 to measure") != std::string::npos);
+  }
+  check_refused(bench().with(matrix, "--op", "spmv", "--model", work.path("absent")), 3, "absent");
+  check_refused(bench().with(matrix, "--op", "spmv", "--index", index), 2, "--model");
 }
 
 TEST_CASE("cli: waco-bench lists its libraries", "[cli]") {
