@@ -52,6 +52,16 @@ void complete(Record& record, const Work& work) {
                     rejected * 100));
 }
 
+/// What became of the first candidate that failed, which stands for all.
+std::string why_not(const tune::TuneResult& tuned) {
+  for (const tune::Candidate& candidate : tuned.candidates) {
+    const measure::Measurement& m = candidate.measurement;
+    if (candidate.measured && !m.ok())
+      return fmt::format(": {} ({}): {}", schedule::to_text(m.point), measure::name(m.status), m.message);
+  }
+  return {};
+}
+
 PlanOrigin origin_of(const tune::TuneOptions& tuning, const tune::TuneResult& tuned,
                      const std::optional<GivenPlan>& given) {
   if (given) return {given->file, given->plan.cost_model, given->plan.search, given->plan.effort};
@@ -101,7 +111,7 @@ tune::TuneResult Arena::find_plan(const matrix::SparseTensor& tensor, const std:
   tune::TuneResult tuned = tune::tune(tensor, tuning, stop);
   check_going_on(tensor.name, stop);
   if (!tuned.best || !tuned.best->verified)
-    throw EnvironmentError(fmt::format("{}: no plan could be verified", tensor.name),
+    throw EnvironmentError(fmt::format("{}: no plan could be verified{}", tensor.name, why_not(tuned)),
                            tuned.complete ? ExitCode::kVerification : ExitCode::kFailed);
   if (given) tuned.best->is_baseline = given->plan.is_baseline;
   return tuned;

@@ -115,6 +115,18 @@ TEST_CASE("cli: waco-bench times a given schedule or plan without tuning", "[cli
   INFO(planned.err);
   REQUIRE(planned.ok());
   CHECK(json::parse(planned.out).at("plan") == text);
+
+  // Where the answer was to stay on CSR, that is timed as fixed_csr is.
+  const std::string stay = work.path("stay.json");
+  REQUIRE(tune().with(matrix, "--op", "spmv", "--calls", "0", "-o", stay).run().ok());
+  const RunResult baseline =
+      bench().with(matrix, "--plan", stay, "--peers", "none", "--effort", "quick", "--jsonl").run();
+  INFO(baseline.err);
+  REQUIRE(baseline.ok());
+  CHECK(json::parse(baseline.out).at("plan") == "fixed_csr");
+
+  const std::string wide = "spmv f32 | A: i:U k:C | loop: i k | par: i static x4";
+  check_refused(bench().with(matrix, "--schedule", wide), 4, "runs on 4 threads, 2 are allowed");
 }
 
 TEST_CASE("cli: waco-bench times each matrix with its own plan of a list", "[cli]") {
