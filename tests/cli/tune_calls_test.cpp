@@ -1,0 +1,66 @@
+// waco-tune --calls: verdicts of what was measured, and of what is only predicted.
+#include "program.hpp"
+
+using namespace waco;
+using namespace waco::cli;
+using nlohmann::json;
+
+TEST_CASE("cli: told how often the kernel runs, tuning says what pays", "[cli]") {
+  Workspace work;
+  const std::string matrix = work.matrix();
+  const auto verdict = [&](const char* calls, const RunResult& result) {
+    INFO(calls << "\n" << result.err);
+    REQUIRE(result.ok());
+    const json document = json::parse(result.out);
+    CHECK(document.at("verdict").at("calls") == std::stoll(calls));
+    CHECK(document.at("verdict").at("forecasts").size() == 5);
+    return document;
+  };
+  const auto run = [&](const char* calls) {
+    return tune().with(matrix, "--op", "spmv", "--calls", calls, "--json").run();
+  };
+  const json once = verdict("1", run("1"));
+  CHECK(once.at("verdict").at("chosen").is_null());
+  CHECK(once.at("verdict").at("pays") == false);
+  CHECK(once.at("best").at("is_baseline") == true);
+  CHECK(once.at("verdict").at("happened").is_null());
+  CHECK(once.at("verdict").at("predicted").at("effort").is_null());
+  CHECK(once.at("verdict").at("spent_ns").get<double>() > 0);
+  CHECK(once.at("verdict").at("csr_ns").get<double>() > 0);
+  const json often = verdict("1000000000000", run("1000000000000"));
+  CHECK(!often.at("verdict").at("chosen").is_null());
+  CHECK(often.at("verdict").at("happened").at("kernel_ns").get<double>() > 0);
+  // Told an effort, it is taken; CSR still wins when packing is not repaid.
+  const json quick =
+      verdict("1", tune().with(matrix, "--op", "spmv", "--calls", "1", "--effort", "quick", "--json").run());
+  CHECK(quick.at("verdict").at("chosen") == "quick");
+  CHECK(quick.at("best").at("is_baseline") == true);
+  CHECK(quick.at("verdict").at("predicted").is_null());
+}
+
+TEST_CASE("cli: a plan that was not timed has to pay by what is predicted", "[cli]") {
+  Workspace work;
+  const std::string matrix = work.matrix();
+  const auto ranked = [&](const char* calls) {
+    const RunResult result =
+        tune().with(matrix, "--op", "spmm", "--calls", calls, "--effort", "none", "--json").run();
+    INFO(result.err);
+    REQUIRE(result.ok());
+    CHECK(result.err.find("predicted as nothing was timed") != std::string::npos);
+    const json document = json::parse(result.out), verdict = document.at("verdict");
+    CHECK(verdict.at("happened").is_null());
+    const json& way = verdict.at("predicted");
+    CHECK(way.at("effort") == "none");
+    CHECK(way.at("tune_ns").get<double>() >= verdict.at("spent_ns").get<double>());
+    const double from_now_on = way.at("total_ns").get<double>() - verdict.at("spent_ns").get<double>();
+    CHECK(verdict.at("pays") == (from_now_on < verdict.at("csr_ns").get<double>() * std::stod(calls)));
+    CHECK(document.at("best").at("is_baseline") == !verdict.at("pays").get<bool>());
+    return document;
+  };
+  const json once = ranked("0"), often = ranked("1000000000000");
+  CHECK(once.at("verdict").at("pays") == false);
+  CHECK(once.at("best").at("plan") == "spmm f32 J=256 | A: i:U k:C | loop: i k j | par: i dynamic,32 x2");
+  REQUIRE(often.at("verdict").at("pays") == true);
+  CHECK(often.at("best").at("plan") == often.at("candidates")[0].at("plan"));
+  CHECK(often.at("verdict").at("break_even_calls").get<int64_t>() >= 1);
+}
