@@ -86,7 +86,7 @@ bool RecordFile::holds(const std::string& matrix_hash, const std::string& matrix
 }
 
 void RecordFile::append(const nlohmann::ordered_json& line, Record record) {
-  appender_.append(line.dump(-1, ' ', false, json::error_handler_t::replace));
+  appender_.append(line);
   appender_.sync();
   records_.push_back(std::move(record));
 }

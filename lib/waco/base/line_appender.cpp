@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "waco/base/error.hpp"
@@ -39,8 +40,8 @@ void LineAppender::cut(int64_t bytes) {
   if (::ftruncate(fd_, bytes) != 0) fail();
 }
 
-void LineAppender::append(std::string line) {
-  line += '\n';
+void LineAppender::append(const nlohmann::ordered_json& document) {
+  const std::string line = document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
   ssize_t written;
   do {
     written = ::write(fd_, line.data(), line.size());

@@ -1,9 +1,9 @@
-// A file of lines that may be continued after any interruption: what JSON Lines files are written with.
+// A JSON Lines file that may be continued after any interruption.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
-#include <string>
+#include <nlohmann/json.hpp>
 
 namespace waco {
 
@@ -20,9 +20,9 @@ class LineAppender {
 
   /// Leaves the first `bytes` of the file.
   void cut(int64_t bytes);
-  /// Hands `line`, to which the newline is added, to the operating system in one call. Throws
-  /// EnvironmentError, with the file as it was.
-  void append(std::string line);
+  /// Hands one line, in which what is not UTF-8 (names of files need not be) is replaced, to the operating
+  /// system in one call. Throws EnvironmentError, with the file as it was.
+  void append(const nlohmann::ordered_json& document);
   /// Waits until everything is on the disk.
   void sync();
 

@@ -70,7 +70,7 @@ DatasetAppender::DatasetAppender(fs::path file, const Header& header,
 }
 
 void DatasetAppender::append(const Record& record) {
-  lines_->append(to_json(record).dump(-1, ' ', false, kReplace));
+  lines_->append(to_json(record));
 }
 
 void DatasetAppender::sync() {

@@ -80,7 +80,7 @@ bool ResultFile::holds(const std::string& input, const TuneOptions& options) con
 }
 
 void ResultFile::append(const nlohmann::ordered_json& line) {
-  lines_.append(line.dump(-1, ' ', false, kReplace));
+  lines_.append(line);
   lines_.sync();
   note(line);
 }
