@@ -1,6 +1,8 @@
 // Datasets on disk: round trips, torn lines, and what must not be continued.
 #include "waco/dataset/dataset_file.hpp"
 
+#include <zlib.h>
+
 #include <catch2/catch.hpp>
 #include <fstream>
 
@@ -134,6 +136,21 @@ TEST_CASE("dataset: files of another kind are refused and left as they are", "[d
   CHECK(read_file(file) == content);
   CHECK_THROWS_AS(load_dataset(folder.path() / "missing.jsonl"), InputError);
   CHECK_THROWS_AS(load_dataset(folder.path()), InputError);
+}
+
+TEST_CASE("dataset: a gzipped file is read, but not continued", "[dataset]") {
+  const TemporaryFolder folder;
+  const auto file = write_dataset(folder.path() / "data.jsonl", sample_header(), {sample_record()});
+  const auto packed = folder.path() / "data.jsonl.gz";
+  const std::string content = read_file(file);
+  const gzFile gz = ::gzopen(packed.c_str(), "wb");
+  REQUIRE(::gzwrite(gz, content.data(), static_cast<unsigned>(content.size())) > 0);
+  REQUIRE(::gzclose(gz) == Z_OK);
+  const std::string before = read_file(packed);
+  CHECK(load_dataset(packed).records.size() == 1);
+  CHECK_THROWS_WITH(write_dataset(packed, sample_header(), {sample_record("mesh", 64)}),
+                    Catch::Contains("gunzip"));
+  CHECK(read_file(packed) == before);
 }
 
 TEST_CASE("dataset: an empty file is begun", "[dataset]") {

@@ -44,6 +44,7 @@ struct ReadSummary {
   int64_t num_records = 0;
   int64_t valid_bytes = 0;  ///< of the content (inflated) up to the end of the last complete line
   bool torn = false;        ///< an incomplete last line was left out
+  bool gzipped = false;
 };
 
 /// Hands over every record of a dataset, plain or gzipped, in file order. Throws InputError when the file is
@@ -63,8 +64,8 @@ class DatasetAppender {
  public:
   /// Creates the file with `header`, or continues one that is there: cuts a torn line off, hands its records
   /// over, and leaves its header as it is. Throws InputError when the file is no dataset, UsageError when it
-  /// was collected with other options or on another machine, and EnvironmentError when another process
-  /// appends to it or it can't be written.
+  /// is gzipped or was collected with other options or on another machine, and EnvironmentError when another
+  /// process appends to it or it can't be written.
   DatasetAppender(std::filesystem::path file, const Header& header,
                   const std::function<void(Record&&)>& on_record);
 

@@ -30,6 +30,8 @@ class LineReader {
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
+  bool gzipped() { return ::gzdirect(gz_) == 0; }
+
   /// False at the end. `complete`: the line ended with a newline, which is not part of it.
   bool next(std::string& line, bool& complete) {
     line.clear();
@@ -105,6 +107,7 @@ ReadSummary read_dataset(const fs::path& file, const std::function<void(Record&&
   bool complete = false;
   bool next_complete = false;
   if (!reader.next(line, complete)) throw InputError(file.string(), 0, "is empty, not a dataset");
+  summary.gzipped = reader.gzipped();
   summary.header = parse_header(file, line);
   if (!complete) throw InputError(file.string(), 1, "the header is incomplete");
   summary.valid_bytes = static_cast<int64_t>(line.size()) + 1;
