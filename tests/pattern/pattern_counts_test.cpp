@@ -42,7 +42,7 @@ matrix::SparseTensor small_matrix() {
 
 }  // namespace
 
-TEST_CASE("pattern_counts: cells of a small matrix", "[pattern]") {
+TEST_CASE("pattern_counts: cells and rows of a small matrix", "[pattern]") {
   const matrix::SparseTensor tensor = small_matrix();
   const PatternCounts counts(tensor);
   CHECK(counts.num_cells({0, 0, 0}) == 1);
@@ -54,7 +54,7 @@ TEST_CASE("pattern_counts: cells of a small matrix", "[pattern]") {
   CHECK(counts.num_cells({5, 6, 0}) == 1);
   CHECK(counts.num_cells({32768, 32768, 0}) == 1);
   CHECK(counts.num_cells({2, 1, 0}) == 8);
-  CHECK(counts.block_density(2, 2) == Approx(9.0 / 20));
+  CHECK(counts.longest_row() == 4);
 }
 
 TEST_CASE("pattern_counts: cells equal a set-based count on random patterns", "[pattern]") {
@@ -102,10 +102,7 @@ TEST_CASE("pattern_counts: an empty pattern occupies nothing", "[pattern]") {
   CHECK(counts.num_cells({2, 3, 0}) == 0);
   CHECK(counts.num_cells({0, 1, 0}) == 0);
   CHECK(counts.slice_widths(4, 1, {1, 1, 0}) == SliceWidths{1, 0, 0});
-  CHECK(counts.block_density(2, 2) == 1);
-  CHECK(counts.row_statistics().num_empty == 4);
-  CHECK(counts.row_statistics().gini == 0);
-  CHECK(counts.locality().bandwidth == 0);
+  CHECK(counts.longest_row() == 0);
 }
 
 TEST_CASE("pattern_counts: slice widths with and without sorting", "[pattern]") {
@@ -124,22 +121,4 @@ TEST_CASE("pattern_counts: slots of 3-D rows are distinct tuples", "[pattern]") 
   CHECK(*counts.row_slots({1, 1, 1}) == std::vector<int64_t>{3, 2});
   CHECK(*counts.row_slots({1, 2, 4}) == std::vector<int64_t>{2, 2});
   CHECK(*counts.row_slots({1, 8, 8}) == std::vector<int64_t>{1, 1});
-}
-
-TEST_CASE("pattern_counts: row statistics and locality", "[pattern]") {
-  const matrix::SparseTensor tensor = small_matrix();
-  const PatternCounts counts(tensor);
-  const RowStatistics& rows = counts.row_statistics();
-  CHECK(rows.num_rows == 5);
-  CHECK(rows.num_empty == 1);
-  CHECK(rows.min == 0);
-  CHECK(rows.max == 4);
-  CHECK(rows.mean == Approx(1.8));
-  CHECK(rows.variance == Approx((1.44 + 3.24 + 0.64 + 4.84 + 0.64) / 5));
-  CHECK(rows.gini == Approx(2.0 * (2 * 1 + 3 * 1 + 4 * 3 + 5 * 4) / (5 * 9) - 6.0 / 5));
-  const Locality& where = counts.locality();
-  CHECK(where.bandwidth == 5);
-  CHECK(where.mean_gap == Approx((1 + 4 + 1 + 1 + 1) / 5.0));
-  CHECK(where.adjacent_share == Approx(4.0 / 9));
-  CHECK(where.mean_row_span == Approx((6 + 1 + 4 + 1) / 4.0));
 }

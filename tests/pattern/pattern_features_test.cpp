@@ -54,7 +54,8 @@ matrix::SparseTensor random_matrix(int64_t rows, int64_t cols, int64_t draws, ui
 }
 
 double exact_fill(const PatternCounts& counts, int64_t rows, int64_t cols) {
-  return std::log2(1 / counts.block_density(rows, cols));
+  return std::log2(static_cast<double>(counts.num_cells({rows, cols, 0}) * rows * cols) /
+                   static_cast<double>(counts.num_nonzeros()));
 }
 
 }  // namespace

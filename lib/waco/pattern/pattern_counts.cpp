@@ -80,14 +80,6 @@ int64_t PatternCounts::num_cells(const CellShape& cell) const {
   return count;
 }
 
-double PatternCounts::block_density(int64_t rows, int64_t cols) const {
-  WACO_ASSERT(tensor_.order() == 2);
-  if (num_nonzeros() == 0) return 1;
-  const auto blocks = static_cast<double>(num_cells({rows, cols, 0}));
-  return static_cast<double>(num_nonzeros()) /
-         (blocks * static_cast<double>(rows) * static_cast<double>(cols));
-}
-
 const std::vector<int64_t>& PatternCounts::row_starts() const {
   const std::lock_guard lock(mutex_);
   if (row_starts_.empty()) row_starts_ = find_row_starts(tensor_.coords[0]);
@@ -152,17 +144,14 @@ SliceWidths PatternCounts::compute_slice_widths(int64_t lanes, int64_t window, c
   return widths;
 }
 
-const RowStatistics& PatternCounts::row_statistics() const {
+int64_t PatternCounts::longest_row() const {
   const std::lock_guard lock(mutex_);
-  if (!row_statistics_)
-    row_statistics_ = std::make_unique<RowStatistics>(compute_row_statistics(tensor_, row_starts()));
-  return *row_statistics_;
-}
-
-const Locality& PatternCounts::locality() const {
-  const std::lock_guard lock(mutex_);
-  if (!locality_) locality_ = std::make_unique<Locality>(compute_locality(tensor_, row_starts()));
-  return *locality_;
+  if (longest_row_ >= 0) return longest_row_;
+  const std::vector<int64_t>& starts = row_starts();
+  longest_row_ = 0;
+  for (size_t r = 0; r + 1 < starts.size(); ++r)
+    longest_row_ = std::max(longest_row_, starts[r + 1] - starts[r]);
+  return longest_row_;
 }
 
 }  // namespace waco::pattern

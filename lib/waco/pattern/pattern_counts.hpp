@@ -1,5 +1,4 @@
-// What cost models and storage prediction ask of a sparsity pattern: occupied cells, slice widths, row
-// statistics.
+// What cost models and storage prediction ask of a sparsity pattern: occupied cells, rows, slice widths.
 #pragma once
 
 #include <array>
@@ -10,7 +9,6 @@
 #include <vector>
 
 #include "waco/matrix/sparse_tensor.hpp"
-#include "waco/pattern/statistics.hpp"
 
 namespace waco::pattern {
 
@@ -41,10 +39,6 @@ class PatternCounts {
   /// the columns touched by each panel of w rows, summed over the panels. 1 when all modes are left out.
   int64_t num_cells(const CellShape& cell) const;
 
-  /// Share of the values stored that are nonzeros when every occupied rows x cols block is stored whole: (0,
-  /// 1]. 1 for an empty pattern. Order 2 only.
-  double block_density(int64_t rows, int64_t cols) const;
-
   /// First nonzero of each nonempty row (mode 0), then num_nonzeros: [nonempty rows + 1].
   const std::vector<int64_t>& row_starts() const;
 
@@ -56,8 +50,8 @@ class PatternCounts {
   /// longest first (1: none). `window` must be 1 or a multiple of `lanes`; `cell` as for row_slots.
   SliceWidths slice_widths(int64_t lanes, int64_t window, const CellShape& cell) const;
 
-  const RowStatistics& row_statistics() const;
-  const Locality& locality() const;
+  /// Nonzeros of the longest row.
+  int64_t longest_row() const;
 
  private:
   SliceWidths compute_slice_widths(int64_t lanes, int64_t window, const CellShape& cell) const;
@@ -69,8 +63,7 @@ class PatternCounts {
   mutable std::map<std::array<int64_t, 4>, SliceWidths> slices_;  ///< by lanes, window, cell[1], cell[2]
   mutable CellShape slots_cell_{};
   mutable std::shared_ptr<const std::vector<int64_t>> slots_;  ///< the latest row_slots, of slots_cell_
-  mutable std::unique_ptr<RowStatistics> row_statistics_;
-  mutable std::unique_ptr<Locality> locality_;
+  mutable int64_t longest_row_ = -1;                           ///< not known yet
 };
 
 }  // namespace waco::pattern

@@ -96,7 +96,7 @@ class Sizing {
   int64_t num_slots(int l) const {
     const bool sliced = format_.levels[static_cast<size_t>(l)].kind == LevelKind::kSliced;
     if (count_ == Count::kUpperBound) {
-      const int64_t whole = product(num_slices(), counts_.row_statistics().max);
+      const int64_t whole = product(num_slices(), counts_.longest_row());
       return sliced ? std::min(whole, counts_.num_nonzeros()) : whole;
     }
     const pattern::SliceWidths widths = counts_.slice_widths(
