@@ -72,7 +72,7 @@ void Emitter::emit_locals() {
     const char* type = crd_type(shape_.binding.crd_bytes[static_cast<size_t>(l)]);
     local(fmt::format("{}*", type), fmt::format("crd{}", l),
           fmt::format("(const {}*)a->level[{}].crd", type, l));
-    if (level.kind == LevelKind::kEll || level.kind == LevelKind::kSliced)
+    if (is_lane_kind(level.kind))
       local("int64_t", "slots", fmt::format("n1 > 0 ? a->level[{}].num_positions / n1 : 0", l));
     if (level.kind == LevelKind::kEll) local("int64_t", "width", fmt::format("a->level[{}].width", l));
     if (level.kind == LevelKind::kCompressed || level.kind == LevelKind::kSliced)

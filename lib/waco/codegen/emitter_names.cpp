@@ -6,7 +6,6 @@ namespace waco::codegen {
 
 using schedule::LevelKind;
 using schedule::Loop;
-using schedule::LoopKind;
 using schedule::Var;
 
 bool Emitter::is_output(Var var) const {
@@ -84,7 +83,7 @@ void Emitter::resolve(Env& env) const {
       env.position[at] =
           l == 0 ? coordinate
                  : fmt::format("({} * {} + {})", env.position[at - 1], level_extent(l), coordinate);
-    } else if ((level.kind == LevelKind::kEll || level.kind == LevelKind::kSliced) && !env.slot.empty()) {
+    } else if (is_lane_kind(level.kind) && !env.slot.empty()) {
       const std::string& lane = env.coordinate[static_cast<size_t>(format().levels[1].var.index)][1];
       if (lane.empty()) return;
       for (size_t g = at; g < format().levels.size() && shape_.groups[g] == l; ++g) {

@@ -11,7 +11,6 @@
 namespace waco::collect {
 namespace {
 
-using schedule::LevelKind;
 using schedule::SuperSchedule;
 
 constexpr int64_t kLargeDim = int64_t{1} << 24;
@@ -37,9 +36,8 @@ int32_t pick_from(const Choices& choices, int32_t least, Random& random) {
 }
 
 bool is_sliced(const schedule::FormatSchedule& format) {
-  return std::any_of(format.levels.begin(), format.levels.end(), [](const schedule::Level& level) {
-    return level.kind == LevelKind::kEll || level.kind == LevelKind::kSliced;
-  });
+  return std::any_of(format.levels.begin(), format.levels.end(),
+                     [](const schedule::Level& level) { return is_lane_kind(level.kind); });
 }
 
 /// Splits too large to be unrolled are run-time arguments, as long as their coordinates keep their width (one

@@ -28,10 +28,6 @@ double crd_bytes(double extent) {
   return extent <= 0x1p8 ? 1 : extent <= 0x1p16 ? 2 : extent <= 0x1p31 ? 4 : 8;
 }
 
-bool is_lane_kind(LevelKind kind) {
-  return kind == LevelKind::kEll || kind == LevelKind::kSliced;
-}
-
 double parent_positions(const FormatCounts& format, int level) {
   return level > 0 ? format.positions[level - 1] : 1;
 }

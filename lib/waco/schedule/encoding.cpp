@@ -190,7 +190,7 @@ class Encoder {
       block = !dense ? 1 : level.var.inner ? block * split(level.var) : block;
       stored += !dense;
       tuple += level.kind == LevelKind::kSingleton;
-      if (level.kind == LevelKind::kEll || level.kind == LevelKind::kSliced) lanes = format_.split[0];
+      if (is_lane_kind(level.kind)) lanes = format_.split[0];
     }
     double unrolled = 1;
     for (const Loop& loop : nest_.loops)

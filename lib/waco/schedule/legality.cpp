@@ -75,10 +75,6 @@ Reason check_parts(const SuperSchedule& point, const std::vector<Var>& vars, std
   return std::nullopt;
 }
 
-bool is_lane_level(const Level& level) {
-  return level.kind == LevelKind::kEll || level.kind == LevelKind::kSliced;
-}
-
 Reason check_sliced(const SuperSchedule& point, int at) {
   const std::vector<Level>& levels = point.format.levels;
   const bool in_place = at == 2 && levels[0] == Level{{0, false}, LevelKind::kUncompressed} &&
@@ -117,7 +113,7 @@ Reason check_levels(const SuperSchedule& point) {
     all_uncompressed = all_uncompressed && levels[l].kind == LevelKind::kUncompressed;
     if (levels[l].kind == LevelKind::kSingleton && (l == 0 || levels[l - 1].kind == LevelKind::kUncompressed))
       return fmt::format("{}: S must follow a C, S, E or L level", var_name(point, levels[l].var));
-    if (!is_lane_level(levels[l])) continue;
+    if (!is_lane_kind(levels[l].kind)) continue;
     has_lanes = true;
     if (Reason reason = check_sliced(point, static_cast<int>(l))) return reason;
   }

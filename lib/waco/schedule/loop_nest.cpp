@@ -8,10 +8,6 @@
 namespace waco::schedule {
 namespace {
 
-bool is_lane_kind(LevelKind kind) {
-  return kind == LevelKind::kEll || kind == LevelKind::kSliced;
-}
-
 /// Walks the loops from the outside and keeps which levels are resolved so far.
 class Walk {
  public:

@@ -37,10 +37,7 @@ FormatSchedule format_recipe(std::string_view levels, const std::array<int32_t, 
 std::vector<Var> concordant_loops(const FormatSchedule& format) {
   std::vector<Var> loops;
   for (const Level& level : format.levels) loops.push_back(level.var);
-  const auto is_lanes = [](const Level& level) {
-    return level.kind == LevelKind::kEll || level.kind == LevelKind::kSliced;
-  };
-  if (loops.size() > 2 && is_lanes(format.levels[2])) {
+  if (loops.size() > 2 && is_lane_kind(format.levels[2].kind)) {
     size_t slots_end = 3;
     while (slots_end < loops.size() && format.levels[slots_end].kind == LevelKind::kSingleton) ++slots_end;
     std::rotate(loops.begin() + 1, loops.begin() + 2, loops.begin() + static_cast<std::ptrdiff_t>(slots_end));

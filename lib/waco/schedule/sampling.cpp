@@ -92,7 +92,7 @@ class Draw {
     for (const Var var : random_order(format.split, order(), random_)) {
       LevelKind kind = pick(kKinds, random_);
       format.levels.push_back({var, kind});
-      sliced = sliced || kind == LevelKind::kEll || kind == LevelKind::kSliced;
+      sliced = sliced || is_lane_kind(kind);
     }
     if (sliced && random_.chance(0.5)) format.sort_window = draw_window(format.split[0]);
   }

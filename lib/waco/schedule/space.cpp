@@ -14,10 +14,6 @@
 namespace waco::schedule {
 namespace {
 
-bool is_lane_kind(LevelKind kind) {
-  return kind == LevelKind::kEll || kind == LevelKind::kSliced;
-}
-
 Var& var_of(Var& var) {
   return var;
 }

@@ -22,6 +22,11 @@ enum class LevelKind : uint8_t {
   kSliced,        ///< L: width per slice (SELL-C-sigma), one crd per lane and slot
 };
 
+/// E and L: rows side by side in lanes, each lane filled slot after slot.
+inline bool is_lane_kind(LevelKind kind) {
+  return kind == LevelKind::kEll || kind == LevelKind::kSliced;
+}
+
 /// Half of an index: `inner` is index % split, otherwise index / split (the whole index when split is 1).
 struct Var {
   int8_t index = 0;
