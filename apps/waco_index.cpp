@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "waco/base/clock.hpp"
 #include "waco/base/command_line.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/base/version.hpp"
@@ -115,8 +116,7 @@ ExitCode run(Options options) {
   const index::Index index(std::move(vertices), model, std::move(making));
   index.write(options.output, options.vertices_only);
   spdlog::info("wrote {}: {} vertices for {} in {:.1f} s", options.output, index.size(),
-               schedule::name(index.op()),
-               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+               schedule::name(index.op()), seconds_since(start));
   return ExitCode::kDone;
 }
 

@@ -9,6 +9,7 @@
 #include "apps/bench/summary.hpp"
 #include "apps/bench/table.hpp"
 #include "waco/base/version.hpp"
+#include "waco/tune/text.hpp"
 
 namespace waco::bench {
 namespace {
@@ -108,8 +109,9 @@ std::string peer_cell(const Record& record, const std::string& name) {
   if (!entry->ok())
     return fmt::format("<td class=\"bad\" title=\"{}\">{}</td>", escape_html(entry->message),
                        escape_html(entry->status));
-  return fmt::format("<td title=\"{}, bound {:.0f} % ({})\">{}{}</td>", time_text(entry->time_ns.median),
-                     100 * entry->bound_share(), entry->bound.binding(), entry->censored ? "&lt;" : "",
+  return fmt::format("<td title=\"{}, bound {:.0f} % ({})\">{}{}</td>",
+                     tune::time_text(entry->time_ns.median), 100 * entry->bound_share(),
+                     entry->bound.binding(), entry->censored ? "&lt;" : "",
                      factor(speedup_over(entry, record.find(kFixedCsr))));
 }
 
@@ -127,8 +129,8 @@ std::string matrices_table(const std::vector<const Record*>& group, const Summar
     text += fmt::format(
         "<tr><td title=\"{}; {}\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>{}",
         escape_html(record->plan), escape_html(origin_text(*record)), escape_html(record->matrix.name),
-        record->matrix.num_nonzeros, baseline ? time_text(baseline->time_ns.median) : "–",
-        ok ? time_text(waco->time_ns.median) : "failed",
+        record->matrix.num_nonzeros, baseline ? tune::time_text(baseline->time_ns.median) : "–",
+        ok ? tune::time_text(waco->time_ns.median) : "failed",
         ok ? fmt::format("{:.0f} %, {}", 100 * waco->bound_share(), waco->bound.binding()) : "–",
         cell(speedup_over(waco, record->best_peer()), true));
     for (const Standing& standing : summary.standings)

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "waco/tune/text.hpp"
+
 namespace waco::bench {
 namespace {
 
@@ -20,10 +22,10 @@ std::string entry_row(const Record& record, const Entry& entry) {
   const measure::Estimate& time = entry.time_ns;
   const std::string mark = entry.censored ? ">" : "";
   const std::string interval = entry.censored ? "" : fmt::format("+-{:.0f} %", 100 * time.relative_width());
-  return row(entry.name, mark + time_text(time.median), interval,
+  return row(entry.name, mark + tune::time_text(time.median), interval,
              fmt::format("{:.1f}", record.flops / time.median),
-             fmt::format("{:.2f}x", speedup_over(&entry, record.find(kFixedCsr))), time_text(entry.setup_ns),
-             fmt::format("{:.0f} %", 100 * entry.bound_share()),
+             fmt::format("{:.2f}x", speedup_over(&entry, record.find(kFixedCsr))),
+             tune::time_text(entry.setup_ns), fmt::format("{:.0f} %", 100 * entry.bound_share()),
              fmt::format("{}; {}", entry.bound.binding(), entry.note));
 }
 
@@ -32,13 +34,6 @@ std::string factor(double value) {
 }
 
 }  // namespace
-
-std::string time_text(double ns) {
-  constexpr const char* kUnits[] = {"ns", "us", "ms", "s"};
-  int unit = 0;
-  for (; ns >= 999.5 && unit < 3; ++unit) ns /= 1000;
-  return fmt::format("{:.{}f} {}", ns, ns >= 99.95 ? 0 : ns >= 9.995 ? 1 : 2, kUnits[unit]);
-}
 
 std::string problem_text(const schedule::Problem& problem) {
   std::string text = fmt::format("{} {}", schedule::name(problem.op), schedule::name(problem.type));

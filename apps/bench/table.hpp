@@ -25,9 +25,6 @@ std::string to_table(const std::vector<Library>& libraries);
 /// Where the plan of a record is from: "tuned in 1.5 s by the closed-form model with effort normal".
 std::string origin_text(const Record& record);
 
-/// A time with three significant digits: "12.3 us".
-std::string time_text(double ns);
-
 /// "spmm f32 J=256".
 std::string problem_text(const schedule::Problem& problem);
 

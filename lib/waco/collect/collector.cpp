@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "waco/base/clock.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/base/progress.hpp"
@@ -63,7 +64,7 @@ class Collection {
     }
     progress_.reset();
     summary_.stopped = stop_();
-    summary_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    summary_.seconds = seconds_since(start);
     return summary_;
   }
 

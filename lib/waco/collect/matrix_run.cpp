@@ -6,6 +6,7 @@
 #include <chrono>
 #include <map>
 
+#include "waco/base/clock.hpp"
 #include "waco/base/error.hpp"
 
 namespace waco::collect {
@@ -51,10 +52,6 @@ measure::MeasureOptions measure_options(const RunContext& context) {
   result.final.min_rounds = 9;
   result.stop = context.stop;
   return result;
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 class MatrixRun {

@@ -16,7 +16,6 @@
 namespace waco::matrix {
 namespace {
 
-constexpr std::string_view kSynthetic = "synthetic: ";
 constexpr std::string_view kStep = " | ";
 
 /// A source in its parts: what is read or generated, then the steps.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "waco/matrix/read.hpp"
@@ -10,11 +11,14 @@
 
 namespace waco::matrix {
 
+/// How the source of a synthetic item begins.
+inline constexpr std::string_view kSynthetic = "synthetic: ";
+
 /// One tensor, described so that it can be made again.
 struct CorpusItem {
   std::string name;      ///< unique in a corpus; without blanks and slashes
   std::string original;  ///< name of the item it was reshaped from, else its own: what splits go by
-  /// A path, or "synthetic: " and a family with parameters (synthetic.hpp); behind either any number of
+  /// A path, or kSynthetic and a family with parameters (synthetic.hpp); behind either any number of
   /// " | step" (reshape.hpp).
   std::string source;
 

@@ -7,22 +7,11 @@
 
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
+#include "waco/matrix/line.hpp"
 
 namespace waco::matrix {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr std::string_view kSynthetic = "synthetic: ";
-
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
-std::string trimmed(std::string_view line) {
-  const size_t begin = line.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return std::string(line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1));
-}
 
 class Gathering {
  public:
@@ -53,7 +42,7 @@ class Gathering {
     int64_t number = 0;
     for (size_t begin = 0; begin < text.size();) {
       const size_t end = std::min(text.find('\n', begin), text.size());
-      const std::string line = trimmed(std::string_view(text).substr(begin, end - begin));
+      const std::string line(trimmed(std::string_view(text).substr(begin, end - begin)));
       begin = end + 1;
       ++number;
       if (line.empty() || line[0] == '#') continue;
@@ -66,7 +55,7 @@ class Gathering {
  private:
   void add_line(const std::string& file, int64_t number, const std::string& line) {
     try {
-      if (line.rfind(kSynthetic, 0) == 0) {
+      if (line.starts_with(kSynthetic)) {
         add(synthetic_item(line.substr(kSynthetic.size())));
       } else {
         add_path(line);
@@ -85,7 +74,7 @@ class Gathering {
          !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
       const std::string path = at->path().string();
       std::error_code ignored;
-      if ((ends_with(path, kind) || ends_with(path, kind + ".gz")) && at->is_regular_file(ignored))
+      if ((path.ends_with(kind) || path.ends_with(kind + ".gz")) && at->is_regular_file(ignored))
         files.push_back(path);
     }
     if (error) throw InputError(folder.string(), 0, fmt::format("can't be searched: {}", error.message()));
@@ -118,7 +107,7 @@ std::vector<CorpusItem> gather_items(const InputOptions& options, int order, uin
 }
 
 std::string record_source(const CorpusItem& item) {
-  if (item.source.rfind(kSynthetic, 0) == 0) return item.source;
+  if (item.source.starts_with(kSynthetic)) return item.source;
   // Behind the path of a file there may be steps, " | step".
   const size_t steps = std::min(item.source.find(" | "), item.source.size());
   return fs::path(item.source.substr(0, steps)).filename().string() + item.source.substr(steps);

@@ -15,6 +15,13 @@ inline char first_character(std::string_view line) {
   return at == std::string_view::npos ? '\0' : line[at];
 }
 
+/// `line` without blanks at its ends.
+inline std::string_view trimmed(std::string_view line) {
+  const size_t begin = line.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return line.substr(begin, line.find_last_not_of(kBlanks) - begin + 1);
+}
+
 /// Words in `line`, at most `limit` of them.
 inline std::vector<std::string_view> words_of(std::string_view line, size_t limit = 64) {
   std::vector<std::string_view> words;

@@ -6,22 +6,16 @@
 
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
+#include "waco/matrix/line.hpp"
 
 namespace waco::train {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view kSynthetic = "synthetic: ";
-
 bool names_matrix(std::string_view name) {
   for (const char* end : {".mtx", ".mtx.gz", ".tns", ".tns.gz"})
     if (name.ends_with(end)) return true;
   return false;
-}
-
-std::string trimmed(const std::string& line) {
-  const size_t begin = line.find_first_not_of(" \t\r");
-  return begin == std::string::npos ? "" : line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
 }
 
 }  // namespace
@@ -60,8 +54,8 @@ void MatrixFiles::add_folder(const std::string& folder) {
 void MatrixFiles::add_list(const std::string& file) {
   std::istringstream text(read_file(file));
   for (std::string line; std::getline(text, line);) {
-    line = trimmed(line);
-    if (line.empty() || line[0] == '#' || line.starts_with(kSynthetic)) continue;
+    line = std::string(matrix::trimmed(line));
+    if (line.empty() || line[0] == '#' || line.starts_with(matrix::kSynthetic)) continue;
     std::error_code error;
     if (fs::is_directory(line, error)) {
       add_folder(line);
@@ -73,7 +67,7 @@ void MatrixFiles::add_list(const std::string& file) {
 
 std::optional<matrix::CorpusItem> MatrixFiles::find(const Group& group) const {
   matrix::CorpusItem item{group.matrix, group.original, group.source};
-  if (group.source.starts_with(kSynthetic)) return item;
+  if (group.source.starts_with(matrix::kSynthetic)) return item;
   // The name of a file may hold " | " itself; behind it there may be steps.
   for (size_t end = group.source.size(); end != std::string::npos && end > 0;
        end = group.source.rfind(" | ", end - 1)) {
