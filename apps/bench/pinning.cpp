@@ -6,26 +6,18 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "waco/base/program.hpp"
 #include "waco/measure/worker_process.hpp"
 
 namespace waco::bench {
 namespace {
 
-constexpr const char* kBinding[] = {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"};
-
 /// Asks glibc (2.35 or newer) to advise huge pages for what malloc maps; others ignore it.
 constexpr const char* kHugePages = "glibc.malloc.hugetlb=1";
-
-bool is_bound() {
-  for (const char* name : kBinding)
-    if (std::getenv(name) != nullptr) return true;
-  return false;
-}
 
 /// Adds the CPUs of one OpenMP place.
 void add_place(int place, cpu_set_t& set) {
@@ -47,16 +39,14 @@ bool pool_is_pinned() {
 }  // namespace
 
 void restart_with_pinned_threads(int threads, char** argv) {
-  if (is_bound()) return;
-  for (const auto& [name, value] : measure::openmp_environment(threads))
-    ::setenv(name.c_str(), value.c_str(), 1);
+  const std::map<std::string, std::string> environment = measure::openmp_environment(threads);
+  if (!environment.contains("OMP_PROC_BIND")) return;  // a binding is chosen: by the user, or here before
+  for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
   const char* tunables = std::getenv("GLIBC_TUNABLES");
   ::setenv("GLIBC_TUNABLES",
            tunables != nullptr ? (std::string(tunables) + ":" + kHugePages).c_str() : kHugePages, 1);
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   // Where that fails the run goes on, merely not pinned.
-  if (!error) ::execv(program.c_str(), argv);
+  ::execv(program_file().c_str(), argv);
 }
 
 void release_initial_thread() {

@@ -3,9 +3,13 @@
 
 namespace waco {
 
-std::filesystem::path program_folder() {
+std::filesystem::path program_file() {
   std::error_code error;
-  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  return std::filesystem::read_symlink("/proc/self/exe", error);
+}
+
+std::filesystem::path program_folder() {
+  return program_file().parent_path();
 }
 
 }  // namespace waco

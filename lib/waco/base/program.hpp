@@ -5,7 +5,10 @@
 
 namespace waco {
 
-/// The folder of the running program, symbolic links followed; empty where the system does not tell.
+/// The running program, symbolic links followed; empty where the system does not tell.
+std::filesystem::path program_file();
+
+/// Its folder, or empty.
 std::filesystem::path program_folder();
 
 }  // namespace waco
