@@ -21,11 +21,13 @@
 #                      the matrix then stays open
 #   --tables-only      measure nothing
 #
-# Needs jq. Programs are taken from $WACO_BIN, else build/bin. Exit codes: 0 done, 2 usage, 3 unreadable input, 6 some
-# matrices failed or were not reached.
+# Needs jq. waco-tune is taken from $WACO_BIN, else from build-release/bin, else from build/bin. Exit codes: 0 done,
+# 2 usage, 3 unreadable input, 5 no waco-tune, 6 some matrices failed or were not reached.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck source=scripts/built-program.sh
+. "$root/scripts/built-program.sh"
 fail() {
   echo "evaluate: $1" >&2
   exit "${2-2}"
@@ -64,7 +66,8 @@ for input in ${inputs[@]+"${inputs[@]}"}; do
   [ -f "$input" ] && [ -r "$input" ] || fail "$input can't be read" 3
 done
 command -v jq >/dev/null || fail "jq is needed" 1
-tune=${WACO_BIN:-$root/build/bin}/waco-tune
+tune=${WACO_BIN:+$WACO_BIN/waco-tune}
+tune=${tune:-$(built_program waco-tune)}
 [ -x "$tune" ] || [ $tables_only -eq 1 ] || fail "there is no program $tune; build it, or set WACO_BIN to its folder" 5
 for way in $ways; do
   [[ $way =~ ^(none|quick|normal|full|closed|format|schedule|calls-[0-9]+)$ ]] || fail "there is no way of tuning '$way'"

@@ -10,6 +10,8 @@
 set -euo pipefail
 
 scripts=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=scripts/built-program.sh
+. "$scripts/../built-program.sh"
 fail() {
   echo "merge: $1" >&2
   exit "${2-2}"
@@ -40,7 +42,7 @@ fi
 
 if [ "$program" = waco-collect ]; then
   path=${WACO_BIN:+$WACO_BIN/$program}
-  path=${path:-$(command -v "$program" || echo "$scripts/../../build/bin/$program")}
+  path=${path:-$(command -v "$program" || built_program "$program")}
   [ -x "$path" ] || fail "there is no program $path; build it, or set WACO_BIN to its folder" 5
   datasets=()
   if [ "$shards" -eq 1 ]; then

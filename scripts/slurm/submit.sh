@@ -11,10 +11,12 @@
 # logs. It must not be used with other arguments. The same command again submits what is not done. A task that meets its
 # time limit, or whose node fails, is requeued and goes on where it was; merge.sh joins the results.
 #
-# The programs are taken from WACO_BIN, else from PATH, else from build/bin.
+# The programs are taken from WACO_BIN, else from PATH, else from build-release/bin, else from build/bin.
 set -euo pipefail
 
 scripts=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=scripts/built-program.sh
+. "$scripts/../built-program.sh"
 
 usage() {
   sed -n '2,8s/^# \{0,1\}//p' "$0" >&2
@@ -48,7 +50,7 @@ case $program in
 esac
 
 path=${WACO_BIN:+$WACO_BIN/$program}
-path=${path:-$(command -v "$program" || echo "$scripts/../../build/bin/$program")}
+path=${path:-$(command -v "$program" || built_program "$program")}
 [ -x "$path" ] || fail "there is no program $path; build it, or set WACO_BIN to its folder" 5
 command -v sbatch >/dev/null || fail "sbatch is not there: this is no machine of a Slurm cluster" 1
 

@@ -10,11 +10,12 @@ namespace {
 
 const std::string kRoot = std::string(WACO_TEST_DATA_DIR) + "/../..";
 
-RunResult evaluate(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), kRoot + "/scripts/evaluate.sh");
+RunResult evaluate(std::vector<std::string> arguments, const std::string& root = kRoot,
+                   const char* programs = WACO_BIN_DIR) {
+  arguments.insert(arguments.begin(), root + "/scripts/evaluate.sh");
   RunOptions options;
   options.timeout_s = 300;
-  options.environment = {{"WACO_BIN", WACO_BIN_DIR}};
+  options.environment = {{"WACO_BIN", programs}};
   return run_process(arguments, options);
 }
 
@@ -168,4 +169,29 @@ TEST_CASE("cli: an evaluation leaves out what its model was trained on", "[cli]"
       evaluate({"-o", work.path("e"), "--page", work.path("matrix.mtx"), work.path("other.mtx")}).end.code ==
       3);
   CHECK(evaluate({"-o", work.path("e"), work.path("missing.mtx")}).end.code == 3);
+}
+
+TEST_CASE("cli: an evaluation uses the programs that were built in its tree", "[cli]") {
+  const Workspace work;
+  const std::string matrix = work.matrix(), root = work.path("tree");
+  fs::create_directory(root);
+  fs::copy(kRoot + "/scripts", root + "/scripts", fs::copy_options::recursive);
+  const auto run = [&] {
+    return evaluate({"-o", work.path("e"), "--problems", "spmv", "--models", work.path("none"), matrix}, root,
+                    "");
+  };
+  const RunResult nothing = run();
+  CHECK(nothing.end.code == 5);
+  CHECK(nothing.err.find(root + "/build-release/bin/waco-tune") != std::string::npos);
+  // Programs that only tell their names.
+  for (const std::string folder : {"build", "build-release"}) {
+    fs::create_directories(root + "/" + folder + "/bin");
+    const std::string program =
+        work.write("tree/" + folder + "/bin/waco-tune", "#!/bin/sh\necho $0 >&2; exit 1\n");
+    fs::permissions(program, fs::perms::owner_all);
+    const RunResult failed = run();
+    INFO(failed.err);
+    CHECK(failed.end.code == 1);
+    CHECK(read_file(work.path("e/log")).ends_with(program + "\n"));
+  }
 }
