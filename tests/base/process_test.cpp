@@ -1,7 +1,11 @@
 // Child processes: output, exit, signals, limits.
 #include "waco/base/process.hpp"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -73,4 +77,26 @@ TEST_CASE("process: a child is killed with the object that owns it", "[base]") {
     CHECK(::kill(pid, 0) == 0);
   }
   CHECK(::kill(pid, 0) != 0);
+}
+
+TEST_CASE("process: a child ends with a parent that is killed", "[base]") {
+  int held[2];
+  REQUIRE(::pipe2(held, O_CLOEXEC) == 0);
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    const ChildProcess child({"sh", "-c", "echo; exec sleep 60"}, {{{held[1], 1}}});
+    ::pause();
+    ::_exit(1);
+  }
+  ::close(held[1]);
+  // The grandchild has said something, so it runs; it and its parent hold the other end.
+  char byte = 0;
+  REQUIRE(::read(held[0], &byte, 1) == 1);
+  pollfd polled{held[0], POLLIN, 0};
+  CHECK(::poll(&polled, 1, 100) == 0);
+  ::kill(parent, SIGKILL);
+  CHECK(::poll(&polled, 1, 20000) == 1);
+  CHECK(::read(held[0], &byte, 1) == 0);
+  ::close(held[0]);
+  ::waitpid(parent, nullptr, 0);
 }

@@ -1,10 +1,11 @@
-// Child processes by posix_spawn: cheap from a large parent, and exec failures come back as errors.
+// Child processes by vfork: cheap from a large parent, and exec failures come back as errors. posix_spawn
+// does the same, but can't have the child end with its parent.
 #include "waco/base/process.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include <cstring>
 #include <thread>
 
+#include "waco/base/clock.hpp"
 #include "waco/base/error.hpp"
 
 extern char** environ;
@@ -23,10 +25,6 @@ namespace waco {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::vector<std::string> child_environment(const std::map<std::string, std::string>& changes) {
   std::vector<std::string> result;
@@ -45,58 +43,74 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return result;
 }
 
-/// The file actions of a spawn: /dev/null for the standard streams, then the asked-for descriptors. These are
-/// first moved out of the way, so that no dup2 overwrites the source of a later one.
-class FileActions {
+/// What a child's descriptors become: /dev/null for the standard streams, then those asked for. All are first
+/// moved out of the way, so that no dup2 overwrites the source of a later one.
+class Descriptors {
  public:
-  explicit FileActions(const std::vector<std::pair<int, int>>& descriptors) {
-    posix_spawn_file_actions_init(&actions_);
-    for (int fd = 0; fd < 3; ++fd) {
-      posix_spawn_file_actions_addopen(&actions_, fd, "/dev/null", fd == 0 ? O_RDONLY : O_WRONLY, 0);
-    }
-    for (const auto& [parent_fd, child_fd] : descriptors) {
-      const int moved = ::fcntl(parent_fd, F_DUPFD_CLOEXEC, 64);
-      if (moved < 0) throw EnvironmentError(fmt::format("file descriptors: {}", std::strerror(errno)));
-      moved_.push_back(moved);
-      posix_spawn_file_actions_adddup2(&actions_, moved, child_fd);
-    }
+  explicit Descriptors(const std::vector<std::pair<int, int>>& asked_for) {
+    const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd < 3; ++fd) add(null, fd);
+    ::close(null);
+    for (const auto& [parent_fd, child_fd] : asked_for) add(parent_fd, child_fd);
   }
-  ~FileActions() {
-    posix_spawn_file_actions_destroy(&actions_);
-    for (const int fd : moved_) ::close(fd);
+  ~Descriptors() {
+    for (const auto& [moved, child_fd] : pairs_) ::close(moved);
   }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-  const posix_spawn_file_actions_t* get() const { return &actions_; }
+  Descriptors(const Descriptors&) = delete;
+  Descriptors& operator=(const Descriptors&) = delete;
+  const std::vector<std::pair<int, int>>& pairs() const { return pairs_; }
 
  private:
-  posix_spawn_file_actions_t actions_{};
-  std::vector<int> moved_;
-};
-
-/// Own process group, no blocked signals, default handlers.
-class SpawnAttributes {
- public:
-  SpawnAttributes() {
-    posix_spawnattr_init(&attributes_);
-    sigset_t none;
-    sigset_t all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-    posix_spawnattr_setsigdefault(&attributes_, &all);
-    posix_spawnattr_setpgroup(&attributes_, 0);
-    posix_spawnattr_setflags(&attributes_,
-                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  void add(int parent_fd, int child_fd) {
+    const int moved = ::fcntl(parent_fd, F_DUPFD_CLOEXEC, 64);
+    if (moved < 0) throw EnvironmentError(fmt::format("file descriptors: {}", std::strerror(errno)));
+    pairs_.emplace_back(moved, child_fd);
   }
-  ~SpawnAttributes() { posix_spawnattr_destroy(&attributes_); }
-  SpawnAttributes(const SpawnAttributes&) = delete;
-  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
-  const posix_spawnattr_t* get() const { return &attributes_; }
 
- private:
-  posix_spawnattr_t attributes_{};
+  std::vector<std::pair<int, int>> pairs_;
 };
+
+/// What a child needs before it is another program. It shares our memory until then, and may neither
+/// allocate nor throw.
+struct Start {
+  char* const* arguments;
+  char* const* environment;
+  const std::vector<std::pair<int, int>>& descriptors;
+  const pid_t parent = ::getpid();
+  volatile int error = 0;  ///< of the step that failed
+};
+
+/// The child's side: own process group, default handlers, no blocked signals, and the end when we end.
+[[noreturn, gnu::noinline]] void become(Start& start) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != start.parent) ::_exit(127);  // we ended before the request, which now comes too late
+  // Before any signal is let in: our handlers would run on our memory.
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  for (int number = 1; number < NSIG; ++number) ::sigaction(number, &standard, nullptr);
+  bool ok = true;
+  for (const auto& [from, to] : start.descriptors) ok = ok && ::dup2(from, to) >= 0;
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (ok) ::execvpe(start.arguments[0], start.arguments, start.environment);
+  start.error = errno;
+  ::_exit(127);
+}
+
+/// Returns the child's number once it is another program, or has ended with start.error. Negative when there
+/// can be no child.
+pid_t spawn(Start& start) {
+  sigset_t all, before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = ::vfork();
+  if (pid == 0) become(start);
+  if (pid < 0) start.error = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return pid;
+}
 
 ProcessEnd decode(int status) {
   if (WIFEXITED(status)) return {true, WEXITSTATUS(status)};
@@ -146,15 +160,15 @@ std::string ProcessEnd::describe() const {
 
 ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const Options& options) {
   WACO_ASSERT(!arguments.empty());
-  const FileActions actions(options.descriptors);
-  const SpawnAttributes attributes;
+  const Descriptors descriptors(options.descriptors);
   const std::vector<std::string> environment = child_environment(options.environment);
-  const int error = ::posix_spawnp(&pid_, arguments[0].c_str(), actions.get(), attributes.get(),
-                                   pointers(arguments).data(), pointers(environment).data());
-  if (error != 0) {
-    pid_ = -1;
-    throw EnvironmentError(fmt::format("{}: can't be started: {}", arguments[0], std::strerror(error)));
-  }
+  const std::vector<char*> words = pointers(arguments), variables = pointers(environment);
+  Start start{words.data(), variables.data(), descriptors.pairs()};
+  pid_ = spawn(start);
+  if (start.error == 0) return;
+  if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+  throw EnvironmentError(fmt::format("{}: can't be started: {}", arguments[0], std::strerror(start.error)));
 }
 
 ChildProcess::~ChildProcess() {

@@ -22,7 +22,8 @@ struct ProcessEnd {
 };
 
 /// A running child in a process group of its own, with default signal handling. Killed and reaped on
-/// destruction.
+/// destruction, and killed when the thread that started it ends, by whatever: not even a SIGKILL of this
+/// process leaves it behind.
 class ChildProcess {
  public:
   struct Options {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "waco/base/clock.hpp"
 #include "waco/base/error.hpp"
 
 namespace waco::measure {
@@ -50,10 +51,6 @@ void apply_censored(double run_ns, double baseline_ns, Measurement& measurement)
   measurement.baseline_median_ns = baseline_ns;
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 }  // namespace
 
 CandidateRunner::CandidateRunner(const matrix::SparseTensor& tensor, const schedule::Problem& problem,
@@ -64,12 +61,8 @@ CandidateRunner::CandidateRunner(const matrix::SparseTensor& tensor, const sched
       memory_(tensor),
       program_(find_worker(options.worker)) {}
 
-json CandidateRunner::command(const char* name, double limit_s) const {
-  return {{"command", name}, {"alarm_s", static_cast<unsigned>(2 * limit_s) + 60}};
-}
-
 json CandidateRunner::open_command() const {
-  json open = command("open", options_.start_limit_s);
+  json open = {{"command", "open"}};
   open["op"] = schedule::name(problem_.op);
   open["type"] = schedule::name(problem_.type);
   open["rhs"] = problem_.rhs;
@@ -93,7 +86,7 @@ void CandidateRunner::set_baseline(Candidate& baseline) {
   }
   if (reply != Reply::kMessage) return lose(baseline, reply, limit_s);
 
-  json request = command("baseline", limit_s);
+  json request = {{"command", "baseline"}};
   request["contestant"] = baseline_;
   request["timing"] = options_.final;
   const auto start = std::chrono::steady_clock::now();
@@ -155,7 +148,7 @@ bool CandidateRunner::run_once(const std::vector<Candidate*>& group, const Timin
   const double each_s = options_.candidate_limit_s + 10 * baseline_preparation_s_;
   const auto count = static_cast<double>(group.size());
   const double timing_s = each_s + (count + 1) * (8 * timing.budget_s + 100 * baseline_ns_ * 1e-9);
-  json request = command("measure", count * each_s + timing_s);
+  json request = {{"command", "measure"}};
   request["contestants"] = json::array();
   for (const Candidate* candidate : group) request["contestants"].push_back(candidate->contestant);
   request["timing"] = timing;

@@ -41,7 +41,6 @@ class CandidateRunner {
   void lose(Candidate& candidate, WorkerProcess::Reply reply, double limit_s);
   bool take_times(const std::vector<Candidate*>& group, const nlohmann::json& message);
   nlohmann::json open_command() const;
-  nlohmann::json command(const char* name, double limit_s) const;
 
   const schedule::Problem problem_;
   const int threads_;

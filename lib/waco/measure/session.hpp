@@ -43,7 +43,7 @@ struct MeasureOptions {
 
 /// Measures candidates in a worker process, each against fixed_csr in interleaved rounds. A candidate that
 /// does not compile, crashes, hangs or answers wrongly is a Measurement with that status. The tensor must
-/// outlive the session.
+/// outlive the session, and so must the thread that measures first: the worker ends with it.
 ///
 /// Throws EnvironmentError when nothing can be measured at all: the compiler can't be used (exit code
 /// kCompiler), the worker can't be started, or fixed_csr itself fails (exit code kVerification when its

@@ -5,7 +5,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <memory>
 #include <new>
 
@@ -34,15 +33,12 @@ class Worker {
       } catch (const std::exception& error) {
         channel_.send({{"event", "failed"}, {"message", error.what()}});
       }
-      ::alarm(0);
     }
     return 0;
   }
 
  private:
   void handle(const json& command) {
-    // If the parent is gone nobody watches the clock; the default action of SIGALRM ends a kernel that hangs.
-    ::alarm(command.value("alarm_s", 0u));
     const std::string name = command.at("command");
     if (name == "open") {
       open(command);
