@@ -1,13 +1,12 @@
 // The steps of one matrix: tune, set up, verify, time, bound.
 #include "apps/bench/contest.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 
 #include "apps/bench/contestants.hpp"
 #include "apps/bench/pinning.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
 
 namespace waco::bench {
 namespace {
@@ -75,29 +74,12 @@ void check_going_on(const std::string& matrix, const StopToken& stop) {
     throw EnvironmentError(fmt::format("{}: stopped by {} before it was timed", matrix, stop.reason()));
 }
 
-model::Ceilings find_ceilings(int threads) {
-  try {
-    return model::load_or_measure_ceilings(threads, cache_folder());
-  } catch (const EnvironmentError& error) {
-    spdlog::warn("{}; the machine is measured again in every run", error.what());
-    return model::measure_ceilings(threads);
-  }
-}
-
 }  // namespace
 
-Arena::Arena(ContestOptions options) : options_(std::move(options)) {
-  std::filesystem::path folder;
-  try {
-    folder = cache_folder() / "kernels";
-  } catch (const EnvironmentError& error) {
-    spdlog::warn("{}; kernels compiled in this run will not be kept", error.what());
-    temporary_.emplace("waco-kernels-");
-    folder = temporary_->path() / "kernels";
-  }
-  cache_ = std::make_unique<measure::KernelCache>(measure::Compiler::find(options_.tuning.compiler), folder);
-  cache_->require_openmp();
-  ceilings_ = find_ceilings(options_.tuning.threads);
+Arena::Arena(ContestOptions options)
+    : options_(std::move(options)), cache_(measure::Compiler::find(options_.tuning.compiler)) {
+  cache_.require_openmp();
+  ceilings_ = model::load_or_measure_ceilings(options_.tuning.threads, cache_folder_if_any());
 }
 
 tune::TuneResult Arena::find_plan(const matrix::SparseTensor& tensor, const std::optional<GivenPlan>& given,
@@ -137,7 +119,7 @@ Record Arena::hold(matrix::SparseTensor tensor, const std::optional<GivenPlan>& 
   record.warnings = tuned.warnings;
 
   const InitialThreadPinned pinned;
-  Contestants contest(std::move(tensor), *cache_, record);
+  Contestants contest(std::move(tensor), cache_, record);
   contest.add_fixed_csr(kFixedCsr);
   if (!record.entries[0].ok())
     throw EnvironmentError(fmt::format("{}: fixed_csr can't be measured ({}): {}", record.matrix.name,

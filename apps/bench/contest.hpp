@@ -1,15 +1,12 @@
 // One matrix: every contestant set up, verified and timed in interleaved rounds of one process.
 #pragma once
 
-#include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "apps/bench/peer.hpp"
 #include "apps/bench/record.hpp"
-#include "waco/base/files.hpp"
 #include "waco/base/signals.hpp"
 #include "waco/measure/kernel_cache.hpp"
 #include "waco/tune/tune.hpp"
@@ -48,8 +45,7 @@ class Arena {
                              const StopToken& stop) const;
 
   ContestOptions options_;
-  std::optional<TemporaryFolder> temporary_;  ///< of the kernels, when there is no cache folder
-  std::unique_ptr<measure::KernelCache> cache_;
+  measure::KernelCache cache_;
   model::Ceilings ceilings_;
 };
 

@@ -50,9 +50,11 @@ TEST_CASE("files: the cache folder is private to the user", "[base]") {
   REQUIRE(stat(cache.c_str(), &status) == 0);
   CHECK((status.st_mode & 0777) == 0700);
   CHECK(cache_folder() == cache);
+  CHECK(cache_folder_if_any() == cache);
 
   fs::permissions(cache, fs::perms::others_write, fs::perm_options::add);
   CHECK_THROWS_WITH(cache_folder(), Catch::Contains("chmod 700"));
+  CHECK(cache_folder_if_any().empty());
   unsetenv("XDG_CACHE_HOME");
 }
 

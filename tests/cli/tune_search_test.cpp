@@ -167,3 +167,18 @@ TEST_CASE("cli: given schedules meet in one interleaved round", "[cli]") {
   }
   CHECK(result.err.find(fmt::format("{} finalists", timed)) != std::string::npos);
 }
+
+TEST_CASE("cli: a run that can't keep anything says so once and works", "[cli]") {
+  const Workspace work;
+  const Trained trained(work);
+  const RunResult result = tune()
+                               .with(work.matrix(), "--op", "spmv", "--effort", "quick")
+                               .with("--model", trained.model, "--index", trained.index)
+                               .environment("XDG_CACHE_HOME", "/dev/null")
+                               .run();
+  INFO(result.err);
+  CHECK(result.ok());
+  const std::string warning = "can't be created: Not a directory; nothing is kept for later runs";
+  CHECK(result.err.find(warning) != std::string::npos);
+  CHECK(result.err.find(warning) == result.err.rfind(warning));
+}

@@ -202,3 +202,18 @@ TEST_CASE("kernel_cache: what killed runs left long ago is removed, what is new 
   CHECK_FALSE(fs::exists(kernels / "abc.so.tmp.123.1"));
   CHECK(fs::exists(kernels / "def.so.tmp.456.1"));
 }
+
+TEST_CASE("kernel_cache: without a cache folder kernels last as long as the cache", "[measure]") {
+  const char* before = std::getenv("XDG_CACHE_HOME");
+  const std::string old = before != nullptr ? before : "";
+  ::setenv("XDG_CACHE_HOME", "/dev/null", 1);
+  fs::path library;
+  {
+    const KernelCache cache(compiler());
+    library = cache.get(answer(6), 60).library;
+    CHECK(call(library) == 6);
+    CHECK(cache.get(answer(6), 60).from_cache);
+  }
+  CHECK_FALSE(fs::exists(library));
+  old.empty() ? ::unsetenv("XDG_CACHE_HOME") : ::setenv("XDG_CACHE_HOME", old.c_str(), 1);
+}

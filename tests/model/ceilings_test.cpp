@@ -1,20 +1,15 @@
 // Ceilings: interpolation, the cache file, and that measured numbers are in their order.
 #include "waco/model/ceilings.hpp"
 
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <fstream>
+
+#include "waco/base/files.hpp"
 
 namespace fs = std::filesystem;
 using namespace waco::model;
 
 namespace {
-
-struct Folder {
-  fs::path path = fs::temp_directory_path() / ("waco-ceilings-" + std::to_string(getpid()));
-  ~Folder() { fs::remove_all(path); }
-};
 
 fs::path only_file(const fs::path& folder) {
   std::vector<fs::path> files;
@@ -40,28 +35,29 @@ TEST_CASE("ceilings: JSON gives back the same numbers", "[model]") {
 }
 
 TEST_CASE("ceilings: the second run reads what the first one measured", "[model]") {
-  const Folder folder;
-  const Ceilings first = load_or_measure_ceilings(2, folder.path);
+  const waco::TemporaryFolder folder;
+  const Ceilings first = load_or_measure_ceilings(2, folder.path());
   REQUIRE(first.measured);
   auto json = to_json(first);
   json["region_ns"] = 12345.0;
-  std::ofstream(only_file(folder.path)) << json.dump();
-  CHECK(load_or_measure_ceilings(2, folder.path).region_ns == 12345.0);
+  std::ofstream(only_file(folder.path())) << json.dump();
+  CHECK(load_or_measure_ceilings(2, folder.path()).region_ns == 12345.0);
 }
 
 TEST_CASE("ceilings: a torn or foreign file is measured again and replaced", "[model]") {
-  const Folder folder;
-  load_or_measure_ceilings(1, folder.path);
-  const fs::path file = only_file(folder.path);
+  const waco::TemporaryFolder folder;
+  load_or_measure_ceilings(1, folder.path());
+  const fs::path file = only_file(folder.path());
   for (const char* text : {"{\"format\": \"waco-cei", "{\"format\": \"other\", \"version\": 1}"}) {
     std::ofstream(file) << text;
-    CHECK(load_or_measure_ceilings(1, folder.path).measured);
+    CHECK(load_or_measure_ceilings(1, folder.path()).measured);
     std::ifstream replaced(file);
     CHECK(nlohmann::json::parse(replaced).at("format") == "waco-ceilings");
   }
 }
 
-TEST_CASE("ceilings: an unwritable cache folder only means no cache", "[model]") {
+TEST_CASE("ceilings: an unwritable cache folder, or none, only means no cache", "[model]") {
+  CHECK(load_or_measure_ceilings(1, {}).measured);
   CHECK(load_or_measure_ceilings(1, "/proc/no-such-folder").measured);
 }
 

@@ -2,6 +2,7 @@
 #include "waco/base/files.hpp"
 
 #include <fcntl.h>
+#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <system_error>
 
 #include "waco/base/error.hpp"
@@ -64,6 +66,16 @@ fs::path cache_folder() {
   const fs::path folder = base / "waco";
   make_private_folder(folder);
   return folder;
+}
+
+fs::path cache_folder_if_any() {
+  try {
+    return cache_folder();
+  } catch (const EnvironmentError& error) {
+    static std::once_flag told;
+    std::call_once(told, [&] { spdlog::warn("{}; nothing is kept for later runs", error.what()); });
+    return {};
+  }
 }
 
 void make_private_folder(const fs::path& folder) {

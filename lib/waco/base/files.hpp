@@ -12,6 +12,10 @@ namespace waco {
 /// holds is executed).
 std::filesystem::path cache_folder();
 
+/// The same for what is kept there only to save time: empty where cache_folder() throws, with one warning in
+/// the life of a process.
+std::filesystem::path cache_folder_if_any();
+
 /// Creates `folder` (and its parents) for this user alone, mode 0700, and checks owner and permissions of
 /// what was there before. Throws EnvironmentError.
 void make_private_folder(const std::filesystem::path& folder);

@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "waco/base/error.hpp"
-#include "waco/base/files.hpp"
 #include "waco/base/version.hpp"
 
 namespace waco::measure {
@@ -53,6 +52,11 @@ class BuildFolder {
 
 KernelCache::KernelCache(Compiler compiler, fs::path folder, CacheLimit limit)
     : compiler_(std::move(compiler)), folder_(std::move(folder)), limit_(limit) {
+  if (folder_.empty()) {
+    const fs::path cache = cache_folder_if_any();
+    if (cache.empty()) temporary_.emplace("waco-kernels-");
+    folder_ = (cache.empty() ? temporary_->path() : cache) / "kernels";
+  }
   make_private_folder(folder_);
   remove_leftovers();
 }

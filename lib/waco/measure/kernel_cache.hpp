@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "waco/base/files.hpp"
 #include "waco/base/signals.hpp"
 #include "waco/measure/compiler.hpp"
 
@@ -42,9 +44,10 @@ CacheLimit kernel_cache_limit();
 /// the entries that were not used for the longest time are removed.
 class KernelCache {
  public:
-  /// Uses `folder`, created with mode 0700 when missing. Removes what killed runs left behind. Throws
-  /// EnvironmentError.
-  KernelCache(Compiler compiler, std::filesystem::path folder, CacheLimit limit = kernel_cache_limit());
+  /// Uses `folder`, created with mode 0700 when missing; empty: "kernels" in the user's cache folder or,
+  /// where there is none, in a temporary one. Removes what killed runs left behind. Throws EnvironmentError.
+  explicit KernelCache(Compiler compiler, std::filesystem::path folder = {},
+                       CacheLimit limit = kernel_cache_limit());
 
   const Compiler& compiler() const { return compiler_; }
   const std::filesystem::path& folder() const { return folder_; }
@@ -76,6 +79,7 @@ class KernelCache {
   void remove_leftovers() const;
 
   Compiler compiler_;
+  std::optional<TemporaryFolder> temporary_;
   std::filesystem::path folder_;
   CacheLimit limit_;
 };

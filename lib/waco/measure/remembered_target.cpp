@@ -51,13 +51,13 @@ bool can_be_remembered(const std::string& command) {
   return any;
 }
 
-fs::path file_of(const std::string& command) {
+std::string file_name_of(const std::string& command) {
   std::string key = command + '\n' + describe_programs(command) + native_cpu();
   for (const char* name : {"GCC_EXEC_PREFIX", "COMPILER_PATH", "CPATH", "CPLUS_INCLUDE_PATH"}) {
     const char* value = std::getenv(name);
     key += fmt::format("{}={}\n", name, value != nullptr ? value : "");
   }
-  return cache_folder() / fmt::format("target-{}.json", content_hash(key).substr(0, 16));
+  return fmt::format("target-{}.json", content_hash(key).substr(0, 16));
 }
 
 std::optional<CompilerTarget> read_target(const fs::path& file, const std::string& command) {
@@ -82,15 +82,10 @@ std::optional<CompilerTarget> read_target(const fs::path& file, const std::strin
 
 CompilerTarget remembered_target(const std::string& asked_for) {
   const std::string command = choose_command(asked_for);
-  if (!can_be_remembered(command)) return compiler_target(command);
-  fs::path file;
-  try {
-    file = file_of(command);
-    if (auto target = read_target(file, command)) return *target;
-  } catch (const EnvironmentError& error) {
-    spdlog::debug("{}; the compiler is asked in every run", error.what());
-    return compiler_target(command);
-  }
+  const fs::path cache = cache_folder_if_any();
+  if (cache.empty() || !can_be_remembered(command)) return compiler_target(command);
+  const fs::path file = cache / file_name_of(command);
+  if (auto target = read_target(file, command)) return *target;
   const CompilerTarget target = compiler_target(command);
   try {
     const nlohmann::json json = {{"format", kFormat}, {"version", kVersion}, {"target", target}};

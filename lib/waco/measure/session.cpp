@@ -1,19 +1,15 @@
 // From points to measurements: source, compile in parallel, run alone.
 #include "waco/measure/session.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <optional>
 
 #include "waco/base/error.hpp"
-#include "waco/base/files.hpp"
 #include "waco/measure/candidate_run.hpp"
 #include "waco/measure/kernel_cache.hpp"
 #include "waco/measure/requests.hpp"
 
 namespace waco::measure {
-namespace fs = std::filesystem;
 
 class Session::State {
  public:
@@ -22,7 +18,7 @@ class Session::State {
         problem_(problem),
         options_(std::move(options)),
         threads_(options_.threads > 0 ? options_.threads : usable_threads()),
-        cache_(Compiler::find(options_.compiler), choose_cache_folder()),
+        cache_(Compiler::find(options_.compiler), options_.cache_folder),
         runner_(tensor, problem, threads_, options_) {
     WACO_ASSERT(tensor.order() == schedule::sparse_order(problem.op));
     cache_.require_openmp();
@@ -65,17 +61,6 @@ class Session::State {
   }
 
  private:
-  fs::path choose_cache_folder() {
-    if (!options_.cache_folder.empty()) return options_.cache_folder;
-    try {
-      return waco::cache_folder() / "kernels";
-    } catch (const EnvironmentError& error) {
-      spdlog::warn("{}; kernels compiled in this run will not be kept", error.what());
-      temporary_cache_.emplace("waco-kernels-");
-      return temporary_cache_->path() / "kernels";
-    }
-  }
-
   std::vector<Candidate> compile(const std::vector<schedule::SuperSchedule>& points, int pos_bytes) const {
     std::vector<CompileRequest> requests;
     for (const schedule::SuperSchedule& point : points) {
@@ -176,7 +161,6 @@ class Session::State {
   const schedule::Problem problem_;
   const MeasureOptions options_;
   const int threads_;
-  std::optional<TemporaryFolder> temporary_cache_;
   KernelCache cache_;
   CandidateRunner runner_;
   int pos_bytes_ = 4;

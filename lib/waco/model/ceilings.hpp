@@ -73,8 +73,8 @@ Ceilings default_ceilings(int threads);
 Ceilings measure_ceilings(int threads);
 
 /// The cached ceilings of this CPU and thread count, measured and stored first when there are none, when they
-/// are unreadable, or when they are of another version. `folder` is the cache folder; a folder that can't be
-/// written only means that the next run measures again.
+/// are unreadable, or when they are of another version. `folder` is the cache folder; one that is empty or
+/// can't be written only means that the next run measures again.
 Ceilings load_or_measure_ceilings(int threads, const std::filesystem::path& folder);
 
 nlohmann::json to_json(const Ceilings& ceilings);

@@ -1,11 +1,12 @@
 // The ceilings as a versioned JSON file in the cache folder, one per CPU model and thread count.
 #include <fmt/format.h>
-#include <unistd.h>
+#include <spdlog/spdlog.h>
 
 #include <cctype>
 #include <fstream>
-#include <system_error>
 
+#include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
 #include "waco/model/ceilings.hpp"
 
 namespace waco::model {
@@ -68,19 +69,11 @@ bool load(const std::filesystem::path& path, Ceilings& wanted) {
 }
 
 void store(const std::filesystem::path& path, const Ceilings& c) {
-  std::error_code error;
-  std::filesystem::create_directories(path.parent_path(), error);
-  const auto temporary = path.parent_path() / fmt::format(".{}.{}", path.filename().string(), getpid());
-  {
-    std::ofstream file(temporary);
-    file << to_json(c).dump(2) << '\n';
-    if (!file.flush()) {
-      std::filesystem::remove(temporary, error);
-      return;
-    }
+  try {
+    write_file_atomically(path, to_json(c).dump(2) + '\n');
+  } catch (const EnvironmentError& error) {
+    spdlog::debug("{}; the machine is measured again next time", error.what());
   }
-  std::filesystem::rename(temporary, path, error);
-  if (error) std::filesystem::remove(temporary, error);
 }
 
 }  // namespace
@@ -140,6 +133,7 @@ Ceilings ceilings_from_json(const nlohmann::json& json) {
 }
 
 Ceilings load_or_measure_ceilings(int threads, const std::filesystem::path& folder) {
+  if (folder.empty()) return measure_ceilings(threads);
   Ceilings c = default_ceilings(threads);
   const auto path = file_of(c, folder);
   if (load(path, c)) return c;

@@ -1,27 +1,11 @@
 // Opening a model with its index.
 #include "waco/tune/learned.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <chrono>
 
-#include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 
 namespace waco::tune {
-namespace {
-
-/// The cache is a convenience: without it the index is made in every run.
-std::filesystem::path cache_or_nothing() {
-  try {
-    return cache_folder();
-  } catch (const EnvironmentError& error) {
-    spdlog::warn("{}; the index is made in every run", error.what());
-    return {};
-  }
-}
-
-}  // namespace
 
 bool Learned::has_seen(int64_t rhs) const {
   for (const nlohmann::json& seen : model.manifest().value("rhs", nlohmann::json::array()))
@@ -35,7 +19,8 @@ std::shared_ptr<const Learned> Learned::open(const std::filesystem::path& model,
   const auto start = std::chrono::steady_clock::now();
   auto learned = std::make_shared<Learned>(Learned{model::LearnedModel::load(model), std::nullopt});
   if (!index.empty())
-    learned->index.emplace(index::Index::open(index, {learned->model, model}, threads, cache_or_nothing()));
+    learned->index.emplace(
+        index::Index::open(index, {learned->model, model}, threads, cache_folder_if_any()));
   learned->load_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return learned;
 }

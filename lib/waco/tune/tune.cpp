@@ -48,14 +48,7 @@ void Run::describe() {
 
 model::Ceilings Run::ceilings() {
   const Stopwatch watch(result_.seconds.machine);
-  std::filesystem::path folder;
-  try {
-    folder = cache_folder();
-  } catch (const EnvironmentError& error) {
-    spdlog::warn("{}; the machine is measured again in every run", error.what());
-    return model::measure_ceilings(result_.threads);
-  }
-  return model::load_or_measure_ceilings(result_.threads, folder);
+  return model::load_or_measure_ceilings(result_.threads, cache_folder_if_any());
 }
 
 void Run::rank() {
