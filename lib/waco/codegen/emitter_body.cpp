@@ -7,7 +7,6 @@
 namespace waco::codegen {
 
 using schedule::Loop;
-using schedule::LoopKind;
 using schedule::Op;
 using schedule::Var;
 

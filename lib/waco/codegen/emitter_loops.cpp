@@ -1,6 +1,5 @@
 // The run-time loops: concordant walks, discordant extents with their look-ups, work sharing (see
 // emitter.hpp).
-#include <algorithm>
 
 #include "waco/base/error.hpp"
 #include "waco/codegen/emitter.hpp"

@@ -1,7 +1,6 @@
 // Kinds of meshes of a corpus.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iterator>
 
 #include "waco/matrix/corpus_kinds.hpp"

@@ -1,5 +1,4 @@
 // Says what is wrong with a line that isn't an entry. Slow and careful: called once for a file.
-#include <algorithm>
 #include <vector>
 
 #include "waco/base/error.hpp"

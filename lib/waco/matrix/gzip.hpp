@@ -9,9 +9,6 @@
 
 namespace waco::matrix {
 
-/// Deflate can't make more than this many bytes of one.
-inline constexpr int64_t kMaxInflation = 1032;
-
 /// Whether the first bytes of a file are those of gzip data.
 bool is_gzip(std::string_view head);
 

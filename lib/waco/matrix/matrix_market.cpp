@@ -1,7 +1,6 @@
 // Reading the Matrix Market coordinate format.
 #include "waco/matrix/matrix_market.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cctype>
 #include <string>

@@ -2,7 +2,6 @@
 #include "waco/matrix/text_reader.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "waco/base/error.hpp"
 

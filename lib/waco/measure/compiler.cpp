@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
 
 #include "waco/base/error.hpp"

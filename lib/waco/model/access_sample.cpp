@@ -1,8 +1,6 @@
 // Choosing blocks and collecting their accesses.
 #include "waco/model/access_sample.hpp"
 
-#include <algorithm>
-
 #include "waco/base/random.hpp"
 
 namespace waco::model {

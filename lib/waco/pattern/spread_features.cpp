@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 
 #include "waco/pattern/distinct_keys.hpp"
 #include "waco/pattern/spread_sample.hpp"

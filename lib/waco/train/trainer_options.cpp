@@ -1,6 +1,5 @@
 // Options by name.
 #include <functional>
-#include <map>
 
 #include "waco/base/error.hpp"
 #include "waco/train/trainer.hpp"

@@ -3,7 +3,6 @@
 #include "waco/model/conv/convolution.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "waco/model/conv/gemm.hpp"
