@@ -48,9 +48,9 @@ ExitCode prepare(const Options& options, const tune::TuneOptions& tuning, const 
 ExitCode run(const Options& options, const StopToken& stop) {
   if (options.calibrate) return calibrate_models(options, stop);
   const tune::ChosenProblem chosen = tune::choose_problem(options.problem);
+  if (options.prepare == 0 && options.single()) return tune_one(options, chosen, stop);
   const tune::TuneOptions tuning = tune_options(options, chosen);
   if (options.prepare > 0) return prepare(options, tuning, stop);
-  if (options.single()) return tune_one(options, tuning, stop);
   return tune_several(options, tuning, stop);
 }
 

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <future>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -61,27 +62,36 @@ ExitCode exit_code(const tune::TuneResult& result, bool points_given) {
   return result.complete ? ExitCode::kVerification : ExitCode::kFailed;
 }
 
-struct Tuned {
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+struct Input {
   matrix::SparseTensor tensor;
-  tune::TuneResult result;
+  double read_s = 0;
 };
 
-Tuned tune_item(const Options& options, const matrix::CorpusItem& item, const tune::TuneOptions& tuning,
-                const StopToken& stop) {
+Input read_input(const Options& options, const matrix::CorpusItem& item) {
   const auto start = std::chrono::steady_clock::now();
   matrix::ReadOptions reading;
   reading.threads = options.common.threads;
-  matrix::ReadResult input = matrix::read_item(item, reading);
-  const double read_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  for (const std::string& note : input.notes) spdlog::info("{}: {}", item.source, note);
+  matrix::ReadResult read = matrix::read_item(item, reading);
+  Input input{std::move(read.tensor), seconds_since(start)};
+  for (const std::string& note : read.notes) spdlog::info("{}: {}", item.source, note);
   spdlog::info("{}: {}, {} nonzeros, read in {:.2f} s", item.source, fmt::join(input.tensor.dims, " x "),
-               input.tensor.num_nonzeros(), read_s);
-  Tuned tuned{std::move(input.tensor), {}};
-  tuned.result = tune::tune(tuned.tensor, tuning, stop);
-  tuned.result.seconds.read = read_s;
-  tuned.result.seconds.total += read_s + tuned.result.seconds.load;
-  if (!options.common.quiet) fmt::print(stderr, "{}", tune::to_table(tuned.result));
-  return tuned;
+               input.tensor.num_nonzeros(), input.read_s);
+  return input;
+}
+
+/// `load_s`: how long there was nothing to do but wait for the model.
+tune::TuneResult tune_input(const Options& options, const Input& input, const tune::TuneOptions& tuning,
+                            double load_s, const StopToken& stop) {
+  tune::TuneResult result = tune::tune(input.tensor, tuning, stop);
+  result.seconds.load = load_s;
+  result.seconds.read = input.read_s;
+  result.seconds.total += load_s + input.read_s;
+  if (!options.common.quiet) fmt::print(stderr, "{}", tune::to_table(result));
+  return result;
 }
 
 /// The inputs of this process, and where their results go.
@@ -114,14 +124,22 @@ Batch gather(const Options& options, const tune::TuneOptions& tuning) {
 
 }  // namespace
 
-ExitCode tune_one(const Options& options, const tune::TuneOptions& tuning, const StopToken& stop) {
-  const Tuned tuned = tune_item(options, matrix::file_item(options.inputs.paths[0]), tuning, stop);
-  write(options, tuned.tensor, tuned.result);
-  return exit_code(tuned.result, !tuning.points.empty());
+ExitCode tune_one(const Options& options, const tune::ChosenProblem& chosen, const StopToken& stop) {
+  auto opening = std::async(std::launch::async, [&] {
+    describe_machine("");  // looks at the hardware, which is remembered
+    return tune_options(options, chosen);
+  });
+  const Input input = read_input(options, matrix::file_item(options.inputs.paths[0]));
+  const auto start = std::chrono::steady_clock::now();
+  const tune::TuneOptions tuning = opening.get();
+  const tune::TuneResult result = tune_input(options, input, tuning, seconds_since(start), stop);
+  write(options, input.tensor, result);
+  return exit_code(result, !tuning.points.empty());
 }
 
 ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, const StopToken& stop) {
   Batch batch = gather(options, tuning);
+  const double load_s = tuning.learned ? tuning.learned->load_s : 0;
   size_t number = 0, num_failed = 0, num_there = 0;
   for (const matrix::CorpusItem& item : batch.items) {
     ++number;
@@ -133,9 +151,9 @@ ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, c
     spdlog::info("[{}/{}] {}", number, batch.items.size(), item.source);
     tune::ListedResult listed{item.source, {}, nullptr};
     listed.outcome = guarded(kProgram, [&] {
-      const Tuned tuned = tune_item(options, item, tuning, stop);
-      listed.document = tune::plan_document(tuned.result, kProgram, options.command);
-      return exit_code(tuned.result, !tuning.points.empty());
+      const tune::TuneResult result = tune_input(options, read_input(options, item), tuning, load_s, stop);
+      listed.document = tune::plan_document(result, kProgram, options.command);
+      return exit_code(result, !tuning.points.empty());
     });
     if (listed.outcome.code == ExitCode::kCompiler) return ExitCode::kCompiler;
     if (stop.stop_requested()) return ExitCode::kPartial;  // the next run does it whole

@@ -40,6 +40,25 @@ std::vector<Cache> caches_of(hwloc_topology_t topology) {
   return caches;
 }
 
+Machine look_at_hardware() {
+  Machine machine;
+  const Topology topology;
+  machine.cpu_model = cpu_model(topology.get());
+  machine.num_packages = hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_PACKAGE);
+  machine.num_numa_nodes = hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_NUMANODE);
+  machine.num_cores = hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE);
+  machine.num_logical_cpus = hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_PU);
+  machine.caches = caches_of(topology.get());
+  machine.memory_bytes = static_cast<int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
+  return machine;
+}
+
+/// What does not change while the process runs. Looking takes milliseconds.
+const Machine& hardware() {
+  static const Machine machine = look_at_hardware();
+  return machine;
+}
+
 bool defines(std::string_view macros, std::string_view name) {
   return macros.find(fmt::format("#define {} ", name)) != std::string_view::npos;
 }
@@ -125,15 +144,7 @@ Machine describe_machine(const std::string& compiler) {
 }
 
 Machine describe_machine(const CompilerTarget& compiler) {
-  Machine machine;
-  const Topology topology;
-  machine.cpu_model = cpu_model(topology.get());
-  machine.num_packages = hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_PACKAGE);
-  machine.num_numa_nodes = hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_NUMANODE);
-  machine.num_cores = hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE);
-  machine.num_logical_cpus = hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_PU);
-  machine.caches = caches_of(topology.get());
-  machine.memory_bytes = static_cast<int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
+  Machine machine = hardware();
   machine.usable_threads = usable_threads();
   machine.compiler = compiler;
   return machine;

@@ -44,7 +44,7 @@ struct Best {
 };
 
 struct StageSeconds {
-  double load = 0;      ///< model and index, once for all inputs; filled by whoever loaded them
+  double load = 0;      ///< waiting for model and index; filled by whoever waited
   double read = 0;      ///< filled by whoever read the input
   double machine = 0;   ///< describing it, and its ceilings (cached after the first run)
   double features = 0;  ///< of the pattern, for a learned model

@@ -39,7 +39,6 @@ void Run::describe() {
   result_.problem = options_.problem;
   result_.threads = options_.threads > 0 ? options_.threads : usable_threads();
   result_.seed = options_.seed;
-  result_.seconds.load = options_.learned ? options_.learned->load_s : 0;
   result_.machine = describe_machine(measure::remembered_target(options_.compiler));
   result_.cost_model = options_.cost_model();
   result_.search = options_.search;
