@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# Redraws the paper's figure 15, which part of the cost model is worth what: trains every extractor, and the default one with
+# squared errors instead of the ranking loss, on the same records, and draws a table.
+#
+#   scripts/ablations.sh -o FOLDER [OPTION...] --matrices PATH DATASET...
+#
+# DATASET is a file of waco-collect, or several of one op joined by "+"; each gets its own rows. Models and reports are kept in
+# FOLDER: killed at any moment, the same command continues.
+#
+#   -o FOLDER        where models and reports are kept
+#   --matrices PATH  where the datasets' matrices are, as for waco-train
+#   --networks "N.." extractors, each with or without ":l2" (default: "pyramid human dense_conv minkowski waconet pyramid:l2")
+#   --epochs N       for all of them (default: what waco-train takes for each)
+#   --page FILE      redraw the table between the markers "ablations: begin" and "ablations: end" of FILE
+#   --tables-only    train nothing
+#
+# Needs jq. waco-train is taken from $WACO_BIN, else build-release/bin. Exit codes: 0 done, 1 a training failed, 2 usage, 5 no
+# program.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+fail() {
+  echo "ablations: $1" >&2
+  exit "${2-2}"
+}
+
+folder="" matrices="" networks="pyramid human dense_conv minkowski waconet pyramid:l2" epochs="" page="" tables_only=0 datasets=()
+while [ $# -gt 0 ]; do
+  case $1 in
+  -h | --help) sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0" && exit 0 ;;
+  -o | --matrices | --networks | --epochs | --page)
+    [ $# -ge 2 ] || fail "$1 needs a value"
+    case $1 in
+    -o) folder=$2 ;;
+    --matrices) matrices=$2 ;;
+    --networks) networks=$2 ;;
+    --epochs) epochs=$2 ;;
+    --page) page=$2 ;;
+    esac
+    shift 2
+    ;;
+  --tables-only) tables_only=1 && shift ;;
+  -*) fail "unknown option $1 (--help tells more)" ;;
+  *) datasets+=("$1") && shift ;;
+  esac
+done
+[ -n "$folder" ] || fail "-o FOLDER is required"
+[ ${#datasets[@]} -gt 0 ] || fail "name datasets"
+command -v jq >/dev/null || fail "jq is needed" 1
+train=${WACO_BIN:-$root/build-release/bin}/waco-train
+[ -x "$train" ] || [ $tables_only -eq 1 ] || fail "there is no program $train; build it, or set WACO_BIN to its folder" 5
+[ -z "$page" ] || { grep -q 'ablations: begin' "$page" && grep -q 'ablations: end' "$page"; } ||
+  fail "$page has no markers 'ablations: begin' and 'ablations: end'"
+
+# A name for datasets $1: spmm256+spmm32.
+name_of() {
+  local file names=()
+  for file in ${1//+/ }; do
+    file=${file##*/} && names+=("${file%%.jsonl*}")
+  done
+  (IFS=+ && echo "${names[*]}")
+}
+
+# Trains network $2 on datasets $1, unless its report is there.
+train_network() {
+  local name place extractor=${2%%:*} loss=rank options=() start
+  name=$(name_of "$1")
+  place=$folder/$name/${2/:/-}
+  [ ! -s "$place.json" ] || return 0
+  [[ $2 != *:l2 ]] || loss=l2
+  [ -z "$matrices" ] || options+=(--matrices "$matrices")
+  [ -z "$epochs" ] || options+=(--epochs "$epochs")
+  [ ! -e "$place/checkpoint/checkpoint.json" ] || options+=(--resume)
+  mkdir -p "$folder/$name"
+  echo "ablations: $name: $2" >&2
+  start=$(date +%s)
+  # shellcheck disable=SC2086 # the parts of $1 are words
+  "$train" ${1//+/ } --extractor "$extractor" --loss "$loss" "${options[@]}" --json -q -o "$place" >"$place.report" || return 1
+  jq -e .complete "$place.report" >/dev/null || return 1
+  jq -c --arg name "$name" --arg network "$2" --argjson seconds $(($(date +%s) - start)) \
+    '{name: $name, network: $network, seconds: $seconds, epochs: (.epochs | length), metrics: (.metrics | del(.worst_pairs))}' \
+    "$place.report" >"$place.part"
+  mv "$place.part" "$place.json"
+}
+
+if [ $tables_only -eq 0 ]; then
+  for dataset in "${datasets[@]}"; do
+    for network in $networks; do
+      train_network "$dataset" "$network" || fail "$(name_of "$dataset"): $network was not trained to its end" 1
+    done
+  done
+fi
+
+for dataset in "${datasets[@]}"; do
+  for network in $networks; do
+    report=$folder/$(name_of "$dataset")/${network/:/-}.json
+    [ ! -s "$report" ] || cat "$report"
+  done
+done | jq -s -r -f "$root/scripts/evaluation/ablations.jq" >"$folder/ablations.md"
+if [ -n "$page" ]; then
+  awk -v tables="$folder/ablations.md" '
+    /ablations: end/ { inside = 0 }
+    !inside { print }
+    /ablations: begin/ { inside = 1; while ((getline line < tables) > 0) print line }' "$page" >"$page.part"
+  mv "$page.part" "$page"
+else
+  cat "$folder/ablations.md"
+fi
