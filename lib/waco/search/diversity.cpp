@@ -37,28 +37,6 @@ bool splits_nothing(const schedule::FormatSchedule& format, size_t l) {
          !slices;
 }
 
-/// What makes a storage format different in kind. A cost model that errs on one kind errs on all of its
-/// points, so every kind that is worth it gets a share of the measurements, whatever the model thinks of the
-/// others.
-enum class Kind { kRows, kBlocks, kSlices, kOther };
-
-Kind kind_of(const SuperSchedule& point) {
-  const auto& levels = point.format.levels;
-  bool whole = true, small_blocks = true, tuples = false;
-  for (const auto& level : levels) {
-    if (level.kind == LevelKind::kEll || level.kind == LevelKind::kSliced) return Kind::kSlices;
-    tuples = tuples || level.kind == LevelKind::kSingleton;
-    if (point.format.split[level.var.index] == 1) continue;
-    whole = false;
-    small_blocks = small_blocks && point.format.split[level.var.index] <= schedule::kMaxUnrolledSplit &&
-                   (!level.var.inner || level.kind == LevelKind::kUncompressed);
-  }
-  if (tuples) return Kind::kOther;
-  if (whole)
-    return schedule::mode_is_output(point.problem.op, levels[0].var.index) ? Kind::kRows : Kind::kOther;
-  return small_blocks ? Kind::kBlocks : Kind::kOther;
-}
-
 struct Share {
   Kind kind;
   double share;  ///< of the results
@@ -88,6 +66,23 @@ void fill(Pool& pool, const std::vector<size_t>& order, size_t wanted, std::vect
 }
 
 }  // namespace
+
+Kind kind_of(const SuperSchedule& point) {
+  const auto& levels = point.format.levels;
+  bool whole = true, small_blocks = true, tuples = false;
+  for (const auto& level : levels) {
+    if (level.kind == LevelKind::kEll || level.kind == LevelKind::kSliced) return Kind::kSlices;
+    tuples = tuples || level.kind == LevelKind::kSingleton;
+    if (point.format.split[level.var.index] == 1) continue;
+    whole = false;
+    small_blocks = small_blocks && point.format.split[level.var.index] <= schedule::kMaxUnrolledSplit &&
+                   (!level.var.inner || level.kind == LevelKind::kUncompressed);
+  }
+  if (tuples) return Kind::kOther;
+  if (whole)
+    return schedule::mode_is_output(point.problem.op, levels[0].var.index) ? Kind::kRows : Kind::kOther;
+  return small_blocks ? Kind::kBlocks : Kind::kOther;
+}
 
 Kinship kinship(const SuperSchedule& point) {
   Kinship kin;

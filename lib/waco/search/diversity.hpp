@@ -8,6 +8,13 @@
 
 namespace waco::search {
 
+/// What makes a storage format different in kind. A cost model that errs on one kind errs on all of its
+/// points, so every kind that is worth it gets a share of what is looked at, whatever the model thinks of the
+/// others.
+enum class Kind { kRows, kBlocks, kSlices, kOther };
+inline constexpr int kNumKinds = 4;
+Kind kind_of(const schedule::SuperSchedule& point);
+
 /// What a point is called at three grains; equal names mean alike points.
 struct Kinship {
   std::string family;     ///< levels and loop order without numbers: "CSR", "row blocks", ...

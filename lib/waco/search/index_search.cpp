@@ -2,6 +2,7 @@
 #include "waco/search/index_search.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <unordered_set>
@@ -36,19 +37,37 @@ std::vector<Visit> cheapest_fitting(std::vector<Visit> visits, int64_t count, co
   return found;
 }
 
-/// Where only half of a point varies, many vertices become the same point: so many are looked at for each.
+/// Vertices that are looked at for each point that is wanted: many become the same point where only half of
+/// it varies, or are of a kind that there are enough of.
 constexpr int64_t kVerticesPerPoint = 20;
 
-/// The first `count` distinct points that `visits` become.
+/// Of the points, those of one kind of format at most. The cheapest vertices are often all of one kind that
+/// the model takes for better than it is, and nothing after retrieval could find another.
+constexpr double kShareOfKind = 0.4;
+
+/// `count` distinct points that `visits` become: the first ones within the share of their kind, then the
+/// first of the others.
 std::vector<schedule::SuperSchedule> bind_all(const std::vector<Visit>& visits, int64_t count,
                                               const index::Index& index,
                                               const schedule::ScheduleSpace& space) {
-  std::vector<schedule::SuperSchedule> points;
+  const auto wanted = static_cast<size_t>(count);
+  const auto most = static_cast<size_t>(std::ceil(kShareOfKind * static_cast<double>(count)));
+  std::vector<schedule::SuperSchedule> points, others;
+  std::array<size_t, kNumKinds> of_kind{};
   std::unordered_set<std::string> seen;
   for (const Visit& visit : visits) {
-    if (static_cast<int64_t>(points.size()) >= count) break;
+    if (points.size() >= wanted) break;
     auto point = index.bind(visit.vertex, space);
-    if (point && seen.insert(schedule::to_text(*point)).second) points.push_back(std::move(*point));
+    if (!point) continue;
+    size_t& of_this = of_kind[static_cast<size_t>(kind_of(*point))];
+    if (of_this >= most && others.size() >= wanted) continue;
+    if (!seen.insert(schedule::to_text(*point)).second) continue;
+    (of_this < most ? points : others).push_back(std::move(*point));
+    of_this = std::min(of_this + 1, most);
+  }
+  for (auto& point : others) {
+    if (points.size() >= wanted) break;
+    points.push_back(std::move(point));
   }
   return points;
 }
@@ -88,13 +107,13 @@ std::vector<Scored> IndexSearch::run(const schedule::ScheduleSpace& space, model
                                      int num_results) {
   WACO_ASSERT(query_.index.op() == space.problem().op);
   const int64_t wanted = std::max({int64_t{num_results}, std::min(budget, kRankedFirst), budget / 2});
+  const int64_t asked = std::min(query_.index.size(), wanted * kVerticesPerPoint);
   const bool whole = space.limits().subspace == schedule::Subspace::kAll;
-  const int64_t asked = whole ? wanted : std::min(query_.index.size(), wanted * kVerticesPerPoint);
+  const WalkOptions walk = walk_for(whole ? wanted : asked, query_.index.size());
   num_evaluations_ = query_.index.size();
-  const std::vector<Visit> found =
-      retrieval_ == Retrieval::kExact
-          ? retrieve_exact(query_, space, asked)
-          : retrieve_anns(query_, space, asked, walk_for(asked, query_.index.size()), &num_evaluations_);
+  const std::vector<Visit> found = retrieval_ == Retrieval::kExact
+                                       ? retrieve_exact(query_, space, asked)
+                                       : retrieve_anns(query_, space, asked, walk, &num_evaluations_);
   Pool pool(model, feasible);
   pool.add({schedule::csr_point(space.problem(), space.limits().max_threads)}, budget);
   pool.add(bind_all(found, wanted, query_.index, space), budget - pool.size());

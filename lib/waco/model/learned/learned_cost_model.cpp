@@ -22,6 +22,7 @@ struct LearnedCostModel::State {
   ClosedFormModel& closed_form;
   CostTerms csr;
   int max_threads;
+  double closed_form_share;
 
   /// `hidden` [retrieval.hidden_size()] and `retrieved` of the point.
   double predict(const schedule::SuperSchedule& point, const float* hidden, float retrieved) const {
@@ -38,16 +39,18 @@ struct LearnedCostModel::State {
     for (int n = 0; n < w.out.inputs; ++n)
       cost += static_cast<double>(w.out.weight[n * w.out.padded]) *
               std::max(0.0f, corrections[static_cast<size_t>(n)]);
-    const double log = w.calibration[0] + w.calibration[1] * cost;
+    const double learned = w.calibration[0] + w.calibration[1] * cost;
+    const double log = learned + closed_form_share * (static_cast<double>(unscaled) - learned);
     return std::exp2(std::clamp(log, -kMostLog, kMostLog));
   }
 };
 
 LearnedCostModel::LearnedCostModel(const LearnedModel& model, const PatternEmbedding& pattern,
                                    const schedule::Problem& problem, ClosedFormModel& closed_form,
-                                   int max_threads)
+                                   int max_threads, double closed_form_share)
     : state_(new State{model, Retrieval(model.weights().retrieval, pattern.p), problem, closed_form,
-                       closed_form.terms(schedule::csr_point(problem, max_threads)), max_threads}) {
+                       closed_form.terms(schedule::csr_point(problem, max_threads)), max_threads,
+                       closed_form_share}) {
   WACO_ASSERT(problem.op == model.op());
 }
 

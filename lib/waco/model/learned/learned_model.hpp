@@ -76,9 +76,11 @@ class Retriever {
 /// terms. Costs are predicted time / time of fixed_csr: positive, and ratios of costs mean ratios of times.
 class LearnedCostModel : public CostModel {
  public:
-  /// `model` and `closed_form` (of the same pattern) must outlive it.
+  /// `model` and `closed_form` (of the same pattern) must outlive it. `closed_form_share`: how much of a cost
+  /// is the closed-form model's, as a weight of logarithms; 0 gives what was trained.
   LearnedCostModel(const LearnedModel& model, const PatternEmbedding& pattern,
-                   const schedule::Problem& problem, ClosedFormModel& closed_form, int max_threads);
+                   const schedule::Problem& problem, ClosedFormModel& closed_form, int max_threads,
+                   double closed_form_share = 0);
   ~LearnedCostModel() override;
   std::vector<double> costs(std::span<const schedule::SuperSchedule> points) override;
   /// The same where embeddings [points.size(), E] are at hand.
