@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "waco/base/clock.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/base/shard.hpp"
@@ -60,10 +61,6 @@ ExitCode exit_code(const tune::TuneResult& result, bool points_given) {
   const bool answered = result.best && (result.best->verified || result.effort == tune::Effort::kNone);
   if (answered) return any_ok ? ExitCode::kDone : ExitCode::kFailed;
   return result.complete ? ExitCode::kVerification : ExitCode::kFailed;
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 struct Input {

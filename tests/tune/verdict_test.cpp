@@ -20,6 +20,16 @@ Outlook outlook() {
   return outlook;
 }
 
+/// Of a run that chose effort none for 1000 calls and timed nothing.
+Verdict untimed() {
+  Verdict verdict;
+  verdict.calls = 1000;
+  verdict.forecasts = forecast(outlook());
+  verdict.compile_ns = outlook().compile_ns;
+  verdict.chosen = Effort::kNone;
+  return verdict;
+}
+
 }  // namespace
 
 TEST_CASE("verdict: the more calls, the more effort, and a few calls stay on CSR", "[tune]") {
@@ -65,11 +75,7 @@ TEST_CASE("verdict: what pays is told by what was measured", "[tune]") {
 }
 
 TEST_CASE("verdict: where nothing was timed the account is of predictions, and says so", "[tune]") {
-  Verdict verdict;
-  verdict.calls = 1000;
-  verdict.forecasts = forecast(outlook());
-  verdict.compile_ns = outlook().compile_ns;
-  verdict.chosen = Effort::kNone;
+  Verdict verdict = untimed();
   verdict.predict(25e6, std::nullopt);
   REQUIRE(verdict.predicted);
   CHECK_FALSE(verdict.happened);
@@ -97,11 +103,7 @@ TEST_CASE("verdict: where nothing was timed the account is of predictions, and s
 }
 
 TEST_CASE("verdict: a plan that is compiled and packed has only its packing to repay", "[tune]") {
-  Verdict verdict;
-  verdict.calls = 1000;
-  verdict.forecasts = forecast(outlook());
-  verdict.compile_ns = outlook().compile_ns;
-  verdict.chosen = Effort::kNone;
+  Verdict verdict = untimed();
   verdict.predict(400e6, 22e6);
   CHECK(verdict.predicted->tune_ns == 400e6);
   CHECK(verdict.predicted->convert_ns == 22e6);

@@ -31,8 +31,7 @@ bool splits_nothing(const schedule::FormatSchedule& format, size_t l) {
   const auto& levels = format.levels;
   if (l == 0 || !levels[l].var.inner || levels[l - 1].var.index != levels[l].var.index) return false;
   if (levels[l].kind == LevelKind::kSingleton || levels[l].kind == LevelKind::kCompressed) return true;
-  const bool slices = l + 1 < levels.size() &&
-                      (levels[l + 1].kind == LevelKind::kEll || levels[l + 1].kind == LevelKind::kSliced);
+  const bool slices = l + 1 < levels.size() && is_lane_kind(levels[l + 1].kind);
   return levels[l].kind == LevelKind::kUncompressed && levels[l - 1].kind == LevelKind::kUncompressed &&
          !slices;
 }
@@ -71,7 +70,7 @@ Kind kind_of(const SuperSchedule& point) {
   const auto& levels = point.format.levels;
   bool whole = true, small_blocks = true, tuples = false;
   for (const auto& level : levels) {
-    if (level.kind == LevelKind::kEll || level.kind == LevelKind::kSliced) return Kind::kSlices;
+    if (is_lane_kind(level.kind)) return Kind::kSlices;
     tuples = tuples || level.kind == LevelKind::kSingleton;
     if (point.format.split[level.var.index] == 1) continue;
     whole = false;

@@ -110,10 +110,9 @@ std::vector<Scored> IndexSearch::run(const schedule::ScheduleSpace& space, model
   const int64_t asked = std::min(query_.index.size(), wanted * kVerticesPerPoint);
   const bool whole = space.limits().subspace == schedule::Subspace::kAll;
   const WalkOptions walk = walk_for(whole ? wanted : asked, query_.index.size());
-  num_evaluations_ = query_.index.size();
   const std::vector<Visit> found = retrieval_ == Retrieval::kExact
                                        ? retrieve_exact(query_, space, asked)
-                                       : retrieve_anns(query_, space, asked, walk, &num_evaluations_);
+                                       : retrieve_anns(query_, space, asked, walk);
   Pool pool(model, feasible);
   pool.add({schedule::csr_point(space.problem(), space.limits().max_threads)}, budget);
   pool.add(bind_all(found, wanted, query_.index, space), budget - pool.size());

@@ -49,13 +49,10 @@ class IndexSearch : public Search {
   IndexSearch(Retrieval retrieval, const Query& query) : retrieval_(retrieval), query_(query) {}
   std::vector<Scored> run(const schedule::ScheduleSpace& space, model::CostModel& model,
                           const Feasible& feasible, int64_t budget, Random& random, int num_results) override;
-  /// Vertices scored by the last run.
-  int64_t num_retrieval_evaluations() const { return num_evaluations_; }
 
  private:
   Retrieval retrieval_;
   Query query_;
-  int64_t num_evaluations_ = 0;
 };
 
 }  // namespace waco::search

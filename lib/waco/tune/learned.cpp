@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "waco/base/clock.hpp"
 #include "waco/base/files.hpp"
 
 namespace waco::tune {
@@ -21,7 +22,7 @@ std::shared_ptr<const Learned> Learned::open(const std::filesystem::path& model,
   if (!index.empty())
     learned->index.emplace(
         index::Index::open(index, {learned->model, model}, threads, cache_folder_if_any()));
-  learned->load_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  learned->load_s = seconds_since(start);
   return learned;
 }
 

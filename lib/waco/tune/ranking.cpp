@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "waco/base/clock.hpp"
 #include "waco/base/machine.hpp"
 
 namespace waco::tune {
@@ -52,7 +53,7 @@ Ranking::Ranking(const matrix::SparseTensor& tensor, const TuneOptions& options,
   if (!options.learned) return;
   const auto start = std::chrono::steady_clock::now();
   const model::PatternEmbedding pattern = options.learned->model.embed_pattern(tensor, options.problem);
-  features_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  features_s_ = seconds_since(start);
   counting_ =
       CountingModel(lookup_.emplace(*options.learned, pattern, options.problem, closed_form_, threads).costs);
   // A learned model predicts shares of fixed_csr's time, which the closed-form model knows in nanoseconds.

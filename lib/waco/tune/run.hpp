@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "waco/base/clock.hpp"
 #include "waco/measure/session.hpp"
 #include "waco/tune/ranking.hpp"
 #include "waco/tune/tune.hpp"
@@ -15,9 +16,7 @@ namespace waco::tune {
 class Stopwatch {
  public:
   explicit Stopwatch(double& seconds) : seconds_(seconds) {}
-  ~Stopwatch() {
-    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
+  ~Stopwatch() { seconds_ += seconds_since(start_); }
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
