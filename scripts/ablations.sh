@@ -14,11 +14,15 @@
 #   --page FILE      redraw the table between the markers "ablations: begin" and "ablations: end" of FILE
 #   --tables-only    train nothing
 #
-# Needs jq. waco-train is taken from $WACO_BIN, else build-release/bin. Exit codes: 0 done, 1 a training failed, 2 usage, 5 no
-# program.
+# Needs jq. waco-train is taken from $WACO_BIN, else build-release/bin or build/bin. Exit codes: 0 done, 1 a training failed,
+# 2 usage, 3 a page without markers, 5 no program.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck source=scripts/built-program.sh
+. "$root/scripts/built-program.sh"
+# shellcheck source=scripts/evaluation/page.sh
+. "$root/scripts/evaluation/page.sh"
 fail() {
   echo "ablations: $1" >&2
   exit "${2-2}"
@@ -47,10 +51,10 @@ done
 [ -n "$folder" ] || fail "-o FOLDER is required"
 [ ${#datasets[@]} -gt 0 ] || fail "name datasets"
 command -v jq >/dev/null || fail "jq is needed" 1
-train=${WACO_BIN:-$root/build-release/bin}/waco-train
+train=${WACO_BIN:+$WACO_BIN/waco-train}
+train=${train:-$(built_program waco-train)}
 [ -x "$train" ] || [ $tables_only -eq 1 ] || fail "there is no program $train; build it, or set WACO_BIN to its folder" 5
-[ -z "$page" ] || { grep -q 'ablations: begin' "$page" && grep -q 'ablations: end' "$page"; } ||
-  fail "$page has no markers 'ablations: begin' and 'ablations: end'"
+[ -z "$page" ] || check_page "$page" ablations
 
 # A name for datasets $1: spmm256+spmm32.
 name_of() {
@@ -98,11 +102,7 @@ for dataset in "${datasets[@]}"; do
   done
 done | jq -s -r -f "$root/scripts/evaluation/ablations.jq" >"$folder/ablations.md"
 if [ -n "$page" ]; then
-  awk -v tables="$folder/ablations.md" '
-    /ablations: end/ { inside = 0 }
-    !inside { print }
-    /ablations: begin/ { inside = 1; while ((getline line < tables) > 0) print line }' "$page" >"$page.part"
-  mv "$page.part" "$page"
+  redraw_page "$page" ablations "$folder/ablations.md"
 else
   cat "$folder/ablations.md"
 fi

@@ -28,6 +28,8 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=scripts/built-program.sh
 . "$root/scripts/built-program.sh"
+# shellcheck source=scripts/evaluation/page.sh
+. "$root/scripts/evaluation/page.sh"
 fail() {
   echo "evaluate: $1" >&2
   exit "${2-2}"
@@ -72,8 +74,7 @@ tune=${tune:-$(built_program waco-tune)}
 for way in $ways; do
   [[ $way =~ ^(none|quick|normal|full|closed|format|schedule|calls-[0-9]+)$ ]] || fail "there is no way of tuning '$way'"
 done
-[ -z "$page" ] || { grep -q 'evaluation: begin' "$page" && grep -q 'evaluation: end' "$page"; } ||
-  fail "$page has no markers 'evaluation: begin' and 'evaluation: end'" 3
+[ -z "$page" ] || check_page "$page" evaluation
 
 stopped=0
 trap 'stopped=1' INT TERM
@@ -272,11 +273,7 @@ done >"$folder/summary.jsonl"
 if [ -s "$folder/summary.jsonl" ]; then
   jq -s -r -f "$root/scripts/evaluation/tables.jq" "$folder/summary.jsonl" >"$folder/tables.md"
   if [ -n "$page" ]; then
-    awk -v tables="$folder/tables.md" '
-      /evaluation: end/ { inside = 0 }
-      !inside { print }
-      /evaluation: begin/ { inside = 1; while ((getline line < tables) > 0) print line }' "$page" >"$page.part"
-    mv "$page.part" "$page"
+    redraw_page "$page" evaluation "$folder/tables.md"
   else
     cat "$folder/tables.md"
   fi

@@ -134,3 +134,33 @@ TEST_CASE("cli: wrong uses of waco-train end with code 2 or 3 and touch nothing"
   check_refused(Program("waco-train").with(dataset, "-o", dataset), 2, "is a file");
   CHECK_FALSE(std::filesystem::exists(output));
 }
+
+TEST_CASE("cli: a comparison of networks trains each once and draws one table", "[cli]") {
+  const SmallTraining small;
+  const std::string page = small.path("page.md");
+  write_file_atomically(page, "before\n<!-- ablations: begin -->\nold\n<!-- ablations: end -->\nafter\n");
+  const auto compare = [&](const std::string& target) {
+    RunOptions options;
+    options.environment = {{"WACO_BIN", WACO_BIN_DIR}, {"XDG_CACHE_HOME", small.path("cache")}};
+    return run_process({std::string(WACO_TEST_DATA_DIR) + "/../../scripts/ablations.sh", "-o",
+                        small.path("compared"), "--matrices", small.path("data"), "--networks",
+                        "human human:l2", "--epochs", "2", "--page", target, small.dataset()},
+                       options);
+  };
+  const RunResult first = compare(page);
+  INFO(first.err);
+  REQUIRE(first.ok());
+  CHECK_THAT(first.err, Catch::Contains(": human\n") && Catch::Contains(": human:l2\n"));
+  const std::string drawn = read_file(page);
+  CHECK_THAT(drawn, Catch::StartsWith("before\n") && Catch::EndsWith("<!-- ablations: end -->\nafter\n"));
+  CHECK_THAT(drawn, Catch::Contains("| human | 2 |") && Catch::Contains("| human, squared errors | 2 |") &&
+                        Catch::Contains("| closed-form model |") && !Catch::Contains("old"));
+
+  const RunResult again = compare(page);
+  REQUIRE(again.ok());
+  CHECK(again.err.empty());  // nothing was left to train
+  CHECK(read_file(page) == drawn);
+
+  write_file_atomically(small.path("bare.md"), "no markers\n");
+  CHECK(compare(small.path("bare.md")).end.code == 3);
+}
