@@ -11,6 +11,8 @@
 #include <filesystem>
 
 #include "point_check.hpp"
+#include "waco/base/command_line.hpp"
+#include "waco/base/shard.hpp"
 
 namespace {
 
@@ -19,7 +21,7 @@ using namespace waco;
 struct Options {
   int64_t points = 20000;
   uint64_t seed = 1;
-  std::string shard = "1/1";
+  std::string shard = "0/1";
   std::string op;
 };
 
@@ -49,19 +51,15 @@ void check_from(const Options& options, int64_t begin, int64_t step, Board& boar
   std::filesystem::remove_all(folder);
 }
 
-int run(const Options& options) {
-  int64_t shard = 0, shards = 0;
-  if (std::sscanf(options.shard.c_str(), "%ld/%ld", &shard, &shards) != 2 || shard < 1 || shard > shards) {
-    fmt::print(stderr, "--shard is i/n with 1 <= i <= n\n");
-    return 2;
-  }
+ExitCode run(const Options& options) {
+  const Shard shard = parse_shard(options.shard);
   void* memory = mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   auto& board = *new (memory) Board{};
-  for (int64_t begin = shard - 1; begin < options.points;) {
+  for (int64_t begin = shard.index; begin < options.points;) {
     board.current = begin;
     const pid_t child = fork();
     if (child == 0) {
-      check_from(options, begin, shards, board);
+      check_from(options, begin, shard.count, board);
       std::fflush(stdout);
       _exit(0);
     }
@@ -72,11 +70,11 @@ int run(const Options& options) {
     ++board.failures;
     fmt::print("CRASH {} ({})\n  {}\n", board.current.load(), status, schedule::to_text(each.point));
     std::fflush(stdout);
-    begin = board.current + shards;
+    begin = board.current + shard.count;
   }
-  const int64_t checked = (options.points - shard) / shards + 1;
+  const int64_t checked = (options.points - shard.index + shard.count - 1) / shard.count;
   fmt::print("{} points checked, {} failed\n", checked, board.failures.load());
-  return board.failures == 0 ? 0 : 1;
+  return board.failures == 0 ? ExitCode::kDone : ExitCode::kFailed;
 }
 
 }  // namespace
@@ -86,9 +84,8 @@ int main(int argc, char** argv) {
   Options options;
   app.add_option("--points", options.points, "how many points, over all shards")->capture_default_str();
   app.add_option("--seed", options.seed)->capture_default_str();
-  app.add_option("--shard", options.shard, "i/n: check every n-th point, from the i-th")
-      ->capture_default_str();
+  app.add_option("--shard", options.shard, "I/N: the I-th (from 0) of N equal parts")->capture_default_str();
   app.add_option("--op", options.op, "only this op");
   CLI11_PARSE(app, argc, argv);
-  return run(options);
+  return guarded_main("kernel_sweep", [&] { return run(options); });
 }
