@@ -86,7 +86,6 @@ void add_collect_options(CLI::App& app, Options& options) {
   app.add_option("--shard", options.shard,
                  "INDEX/COUNT: do one of COUNT equal parts (default: from SLURM_ARRAY_TASK_ID and _COUNT)");
   app.add_option("-o,--output", options.output, "The dataset, JSON Lines; continued when it is there");
-  add_common_options(app, kProgram, options.common);
 }
 
 bool parse(int argc, char** argv, Options& options) {
@@ -104,6 +103,7 @@ bool parse(int argc, char** argv, Options& options) {
   info->add_option("--against", options.against,
                    "Compare with a dataset of the same points measured again: how often order differs");
   info->add_flag("--json", options.json, "Print one JSON document");
+  for (CLI::App* command : {&app, merge, info}) add_common_options(*command, kProgram, options.common);
   app.require_subcommand(0, 1);
   options.command = command_text(argc, argv);
   if (!parse_command_line(app, argc, argv, options.common)) return false;

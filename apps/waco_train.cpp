@@ -97,13 +97,12 @@ bool parse(int argc, char** argv, Options& options) {
       ->needs("--init");
   app.add_option("--plot", options.plot, "Write curves over the epochs, an HTML page");
   add_data_options(app, options);
-  add_common_options(app, kProgram, options.common);
   CLI::App* evaluate = app.add_subcommand("evaluate", "Judge a model on the validation matrices of datasets");
   evaluate->add_option("MODEL", options.model, "A model folder")->required();
   evaluate->add_option("DATASET", options.datasets, "Datasets of its op")->required();
   evaluate->add_flag("--all", options.all, "Judge on training matrices too");
   add_data_options(*evaluate, options);
-  evaluate->fallthrough();  // the common options
+  for (CLI::App* command : {&app, evaluate}) add_common_options(*command, kProgram, options.common);
   app.require_subcommand(0, 1);
   options.command = command_text(argc, argv);
   if (!parse_command_line(app, argc, argv, options.common)) return false;

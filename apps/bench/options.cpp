@@ -69,7 +69,7 @@ bool parse(int argc, char** argv, Options& options) {
   report->add_option("FILE", options.report_files, "Files of records")->required();
   report->add_option("--html", options.html_file, html->get_description());
   report->add_flag("--markdown", options.markdown, "Print Markdown tables with every matrix");
-  add_common_options(app, kProgram, options.common);
+  for (CLI::App* command : {&app, report}) add_common_options(*command, kProgram, options.common);
   options.command = command_text(argc, argv);
   if (!parse_command_line(app, argc, argv, options.common)) return false;
   options.report = report->parsed();

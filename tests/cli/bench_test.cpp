@@ -94,6 +94,10 @@ TEST_CASE("cli: waco-bench continues a file, and reports it as a page", "[cli]")
   CHECK(report.out.find("spmv f32") != std::string::npos);
   CHECK(report.out.find("sddmm f32 K=256") != std::string::npos);
   CHECK(read_file(work.path("page.html")).find("</html>") != std::string::npos);
+  const RunResult quiet = Program("waco-bench").with("report", file, "-q", "--threads", "1").run();
+  CHECK(quiet.out == report.out);
+  CHECK(quiet.err.empty());
+  check_refused(Program("waco-bench").with("report", file, "--op", "spmv"), 2, "--op");
 }
 
 TEST_CASE("cli: waco-bench times a given schedule or plan without tuning", "[cli]") {

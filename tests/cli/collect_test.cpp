@@ -78,6 +78,12 @@ TEST_CASE("cli: merged shards are the dataset of one run", "[cli]") {
   INFO(merge.err);
   REQUIRE(merge.ok());
   CHECK(outline_of(records_of(output)) == outline_of(records_of(whole)));
+
+  const RunResult quiet = Program("waco-collect").with("merge", output, "-o", output + ".gz", "-q").run();
+  CHECK(quiet.ok());
+  CHECK(quiet.err.empty());
+  CHECK(Program("waco-collect").with("info", output + ".gz", "--quiet").run().ok());
+  check_refused(Program("waco-collect").with("info", output, "--op", "spmv"), 2, "--op");
 }
 
 TEST_CASE("cli: copies of a matrix stay on its side of the split", "[cli]") {

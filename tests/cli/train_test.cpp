@@ -111,6 +111,19 @@ TEST_CASE("cli: records of missing matrices are dropped with one warning", "[cli
   CHECK(parse_file(small.path("model/model.json")).at("dataset").at("missing_records") == 17);
 }
 
+TEST_CASE("cli: common options of waco-train are known after evaluate, others are not", "[cli]") {
+  const SmallTraining small;
+  REQUIRE(small.train("model", "1").run().ok());
+  const auto evaluate = [&] {
+    return Program("waco-train")
+        .with("evaluate", small.path("model"), small.dataset(), "--matrices", small.path("data"));
+  };
+  const RunResult run = evaluate().with("--threads", "1", "-q").run();
+  CHECK(run.ok());
+  CHECK(run.err.empty());
+  check_refused(evaluate().with("--epochs", "3"), 2, "--epochs");
+}
+
 TEST_CASE("cli: wrong uses of waco-train end with code 2 or 3 and touch nothing", "[cli]") {
   const SmallTraining small(18);
   const std::string dataset = small.dataset();
