@@ -116,7 +116,7 @@ train::DataOptions data_options(const Options& options) {
   data.datasets.assign(options.datasets.begin(), options.datasets.end());
   data.matrices = options.matrices;
   if (options.split_seed) data.resplit = train::Resplit{*options.split_seed, options.validation_share};
-  data.cache = cache_folder();
+  data.cache = cache_folder_if_any();
   data.threads = options.common.threads > 0 ? options.common.threads : usable_threads();
   return data;
 }

@@ -111,6 +111,18 @@ TEST_CASE("cli: records of missing matrices are dropped with one warning", "[cli
   CHECK(parse_file(small.path("model/model.json")).at("dataset").at("missing_records") == 17);
 }
 
+TEST_CASE("cli: waco-train goes on without a cache folder, and says so once", "[cli]") {
+  const SmallTraining small;
+  write_file_atomically(small.path("file"), "x");
+  const RunResult run = small.train("model").environment("XDG_CACHE_HOME", small.path("file")).run();
+  INFO(run.err);
+  REQUIRE(run.ok());
+  const std::string warning = "nothing is kept for later runs";
+  CHECK(run.err.find(warning) != std::string::npos);
+  CHECK(run.err.find(warning) == run.err.rfind(warning));
+  CHECK(read_file(small.path("file")) == "x");
+}
+
 TEST_CASE("cli: common options of waco-train are known after evaluate, others are not", "[cli]") {
   const SmallTraining small;
   REQUIRE(small.train("model", "1").run().ok());

@@ -66,6 +66,21 @@ TEST_CASE("preparation: what is in the cache needs no matrix any more", "[train]
   CHECK(prepare(records.groups, MatrixFiles({}), options_in(cache), {}).examples.empty());
 }
 
+TEST_CASE("preparation: without a cache, or with one that can't be written, nothing is kept", "[train]") {
+  TemporaryFolder folder;
+  const Records records = load_records({testing::write_small_dataset(folder.path(), 4, 6)}, std::nullopt);
+  const MatrixFiles files({folder.path().string()});
+  const Preparation kept = prepare(records.groups, files, options_in(folder.path() / "cache"), {});
+  write_file_atomically(folder.path() / "file", "x");
+  for (const std::filesystem::path& cache : {std::filesystem::path(), folder.path() / "file"}) {
+    const Preparation prepared = prepare(records.groups, files, options_in(cache), {});
+    REQUIRE(prepared.examples.size() == 4);
+    CHECK(prepared.examples[3].terms == kept.examples[3].terms);
+    CHECK(prepared.examples[3].features == kept.examples[3].features);
+  }
+  CHECK(read_file(folder.path() / "file") == "x");
+}
+
 TEST_CASE("preparation: records of missing and changed matrices are left out and counted", "[train]") {
   TemporaryFolder folder;
   const Records records = load_records({testing::write_small_dataset(folder.path(), 4, 6)}, std::nullopt);

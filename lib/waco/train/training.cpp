@@ -54,7 +54,7 @@ PreparationOptions preparation_options(const DataOptions& options, const std::st
   result.extractor = extractor;
   if (network)
     result.make_pattern = [network](const matrix::SparseTensor& tensor) { return network->prepare(tensor); };
-  result.cache = options.cache / "training";
+  if (!options.cache.empty()) result.cache = options.cache / "training";
   result.threads = options.threads;
   result.ceilings = [cache = options.cache](int threads) {
     return model::load_or_measure_ceilings(threads, cache);
@@ -72,7 +72,9 @@ Data load_data(const DataOptions& options, const std::string& extractor, const S
   Preparation prepared =
       prepare(std::move(groups), files, preparation_options(options, extractor, data.extractor), stop);
   if (prepared.num_missing_groups > 0 && stop())
-    throw EnvironmentError("ended while preparing; what was prepared is kept for the next run");
+    throw EnvironmentError(
+        fmt::format("ended while preparing{}",
+                    options.cache.empty() ? "" : "; what was prepared is kept for the next run"));
   if (prepared.num_missing_groups > 0)
     spdlog::warn("{} records of {} matrices left out, their matrices were not found in --matrices: {} ...",
                  prepared.num_missing_records, prepared.num_missing_groups, prepared.first_missing);

@@ -18,7 +18,7 @@ struct DataOptions {
   std::vector<std::filesystem::path> datasets;
   std::vector<std::string> matrices;  ///< folders, files and lists; see MatrixFiles
   std::optional<Resplit> resplit;     ///< divide originals anew
-  std::filesystem::path cache;        ///< the user's cache folder
+  std::filesystem::path cache;        ///< the user's cache folder; empty: keep nothing
   int threads = 1;
 };
 

@@ -37,7 +37,7 @@ using PatternMaker = std::function<std::shared_ptr<const PreparedPattern>(const 
 struct PreparationOptions {
   std::string extractor = "pyramid";
   PatternMaker make_pattern;    ///< none for extractors whose input is a vector
-  std::filesystem::path cache;  ///< folder; created when needed
+  std::filesystem::path cache;  ///< folder, created when needed; empty: keep nothing
   int threads = 1;              ///< of this process
   /// Ceilings of this machine for a number of threads.
   std::function<model::Ceilings(int threads)> ceilings;
@@ -54,8 +54,7 @@ struct Preparation {
 bool takes_features(std::string_view extractor);
 
 /// Drops groups whose matrix can't be found, can't be read, or has another pattern now. Ends early when
-/// `stop` asks for it: the groups that are left are then missing, and the cache keeps what was done. Throws
-/// EnvironmentError when the cache can't be written.
+/// `stop` asks for it: the groups that are left are then missing, and the cache keeps what was done.
 Preparation prepare(std::vector<Group> groups, const MatrixFiles& files, const PreparationOptions& options,
                     const StopToken& stop);
 

@@ -1,6 +1,8 @@
 // Names and contents of the files.
 #include "waco/train/data/preparation_cache.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/model/learned/cost_features.hpp"
@@ -11,10 +13,17 @@ namespace waco::train {
 namespace fs = std::filesystem;
 namespace {
 
+int64_t num_terms() {
+  return static_cast<int64_t>(model::cost_feature_names().size());
+}
+
+}  // namespace
+
 /// The only tensor of a file; none when it isn't there, is damaged, or has another shape.
-std::optional<std::vector<float>> load(const fs::path& file, const std::vector<int64_t>& shape) {
+std::optional<std::vector<float>> PreparationCache::load(const fs::path& file,
+                                                         const std::vector<int64_t>& shape) const {
   std::error_code error;
-  if (!fs::exists(file, error)) return std::nullopt;
+  if (folder_.empty() || !fs::exists(file, error)) return std::nullopt;
   try {
     return model::TensorFile::read(file).get("values", shape).data;
   } catch (const Error&) {
@@ -22,18 +31,18 @@ std::optional<std::vector<float>> load(const fs::path& file, const std::vector<i
   }
 }
 
-void keep(const fs::path& file, std::vector<int64_t> shape, const std::vector<float>& values) {
+void PreparationCache::keep(const fs::path& file, std::vector<int64_t> shape,
+                            const std::vector<float>& values) const {
+  if (folder_.empty()) return;
   model::TensorFile tensors;
   tensors.set("values", std::move(shape), values);
-  make_private_folder(file.parent_path());
-  tensors.write(file);
+  try {
+    make_private_folder(folder_);
+    tensors.write(file);
+  } catch (const EnvironmentError& error) {
+    std::call_once(told_, [&] { spdlog::warn("{}; inputs are not kept for later runs", error.what()); });
+  }
 }
-
-int64_t num_terms() {
-  return static_cast<int64_t>(model::cost_feature_names().size());
-}
-
-}  // namespace
 
 fs::path PreparationCache::features_file(const Group& group) const {
   return folder_ / fmt::format("features-v{}-{}.safetensors", pattern::kFeatureVersion, group.matrix_hash);

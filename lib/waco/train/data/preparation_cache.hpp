@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,8 +12,9 @@
 
 namespace waco::train {
 
-/// Small files below one folder. Safe for use by several threads and processes: files are only ever replaced
-/// as a whole, by what is the same.
+/// Small files below one folder; without a folder nothing is there and nothing is kept. What can't be written
+/// costs a later run time, so it is told once and no fault. Safe for use by several threads and processes:
+/// files are only ever replaced as a whole, by what is the same.
 class PreparationCache {
  public:
   explicit PreparationCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -28,7 +30,13 @@ class PreparationCache {
  private:
   std::filesystem::path features_file(const Group& group) const;
   std::filesystem::path terms_file(const Group& group, const model::Ceilings& ceilings) const;
+  std::optional<std::vector<float>> load(const std::filesystem::path& file,
+                                         const std::vector<int64_t>& shape) const;
+  void keep(const std::filesystem::path& file, std::vector<int64_t> shape,
+            const std::vector<float>& values) const;
+
   std::filesystem::path folder_;
+  mutable std::once_flag told_;  ///< that something can't be written
 };
 
 }  // namespace waco::train
