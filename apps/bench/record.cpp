@@ -2,6 +2,7 @@
 #include "apps/bench/record.hpp"
 
 #include "waco/base/artifact.hpp"
+#include "waco/dataset/record.hpp"
 
 namespace waco::bench {
 namespace {
@@ -159,9 +160,7 @@ Record record_from_json(const json& json) {
   Record record;
   record.machine = json.at("machine").get<Machine>();
   record.matrix = matrix_from(json.at("matrix"));
-  record.problem.op = schedule::parse_op(json.at("op").get<std::string>()).value();
-  record.problem.type = schedule::parse_value_type(json.at("type").get<std::string>()).value();
-  record.problem.rhs = json.at("rhs").get<int64_t>();
+  record.problem = dataset::problem_from_json(json);
   record.threads = json.at("threads").get<int>();
   record.effort = json.at("effort").get<std::string>();
   record.seed = json.at("seed").get<uint64_t>();

@@ -1,55 +1,29 @@
 // Reading and growing a JSON Lines file.
 #include "apps/bench/record_file.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <utility>
 
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
-#include "waco/base/files.hpp"
 
 namespace waco::bench {
 namespace {
 
-using nlohmann::json;
-
-struct Lines {
+struct Found {
   std::vector<Record> records;
-  size_t complete_bytes = 0;  ///< up to the last newline
+  LinesFound lines;
 };
 
-Record parse_line(const std::string& text, const std::filesystem::path& file, int64_t number) {
-  try {
-    const json line = json::parse(text);
-    check_artifact(line, file, kBenchFormat, kBenchVersion);
-    return record_from_json(line);
-  } catch (const json::exception&) {
-    throw InputError(file.string(), number, "is not a record of waco-bench");
-  } catch (const std::bad_optional_access&) {
-    throw InputError(file.string(), number, "names an op or type that is not known here");
-  }
-}
-
-Lines read_lines(const std::filesystem::path& file) {
-  std::string text;
-  try {
-    text = read_file(file);
-  } catch (const EnvironmentError& unreadable) {
-    throw Error(ExitCode::kInput, unreadable.what());
-  }
-  Lines lines;
-  int64_t number = 1;
-  for (size_t end; (end = text.find('\n', lines.complete_bytes)) != std::string::npos; ++number) {
-    const std::string line = text.substr(lines.complete_bytes, end - lines.complete_bytes);
-    if (!line.empty()) lines.records.push_back(parse_line(line, file, number));
-    lines.complete_bytes = end + 1;
-    if (!lines.records.empty() && !same_hardware(lines.records[0].machine, lines.records.back().machine))
-      throw InputError(file.string(), number, "is of another machine than the lines before it");
-  }
-  if (lines.complete_bytes < text.size())
-    spdlog::warn("{}:{}: the last line is torn and is left out", file.string(), number);
-  return lines;
+Found read_file_of_records(const std::filesystem::path& file) {
+  Found found;
+  std::vector<Record>& records = found.records;
+  found.lines = read_json_lines(file, "a record of waco-bench", [&](const JsonLine& line) {
+    check_artifact(line.document, file, kBenchFormat, kBenchVersion, line.number);
+    records.push_back(line.as(record_from_json));
+    if (!same_hardware(records[0].machine, records.back().machine))
+      throw InputError(file.string(), line.number, "is of another machine than the lines before it");
+  });
+  return found;
 }
 
 }  // namespace
@@ -57,7 +31,7 @@ Lines read_lines(const std::filesystem::path& file) {
 std::vector<Record> read_records(const std::vector<std::string>& files) {
   std::vector<Record> records;
   for (const std::string& file : files) {
-    for (Record& record : read_lines(file).records) records.push_back(std::move(record));
+    for (Record& record : read_file_of_records(file).records) records.push_back(std::move(record));
     if (!records.empty() && !same_hardware(records.front().machine, records.back().machine))
       throw InputError(file, 0,
                        fmt::format("holds times of {}, and the files before it of {}",
@@ -67,13 +41,13 @@ std::vector<Record> read_records(const std::vector<std::string>& files) {
 }
 
 RecordFile::RecordFile(const std::filesystem::path& file, const Machine& machine) : appender_(file) {
-  Lines lines = read_lines(file);
-  records_ = std::move(lines.records);
+  Found found = read_file_of_records(file);
+  records_ = std::move(found.records);
   if (!records_.empty() && !same_hardware(records_[0].machine, machine))
     throw InputError(file.string(), 0,
                      fmt::format("holds times of {}, and this is {}; name another file",
                                  records_[0].machine.cpu_model, machine.cpu_model));
-  appender_.cut(static_cast<int64_t>(lines.complete_bytes));
+  appender_.continue_after(found.lines);
 }
 
 bool RecordFile::holds(const std::string& matrix_hash, const std::string& matrix_name,

@@ -221,6 +221,9 @@ TEST_CASE("cli: waco-bench refuses wrong options and unreadable files", "[cli]")
                 "/nonexistent/c++");
   check_refused(bench().with(matrix, "--op", "spmv", "-o", work.write("text.jsonl", "hello\n")), 3,
                 "text.jsonl");
+  check_refused(bench().with(matrix, "--op", "spmv", "-o", work.path("records.jsonl.gz")), 2,
+                "leave .gz out");
+  CHECK_FALSE(std::filesystem::exists(work.path("records.jsonl.gz")));
   check_refused(Program("waco-bench").with("report"), 2, "FILE");
   check_refused(Program("waco-bench").with("report", work.path("missing.jsonl")), 3, "missing.jsonl");
 }

@@ -43,8 +43,8 @@ nlohmann::ordered_json artifact_header(std::string_view format, int version, std
 }
 
 int check_artifact(const nlohmann::json& artifact, const std::filesystem::path& file, std::string_view format,
-                   int max_version) {
-  const auto fail = [&file](const std::string& message) { throw InputError(file.string(), 0, message); };
+                   int max_version, int64_t line) {
+  const auto fail = [&](const std::string& message) { throw InputError(file.string(), line, message); };
   const auto kind = artifact.is_object() ? artifact.find("format") : artifact.end();
   if (!artifact.is_object() || kind == artifact.end() || !kind->is_string()) {
     fail(fmt::format("has no \"format\" key; expected a file of format {}", format));

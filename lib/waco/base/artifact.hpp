@@ -14,9 +14,9 @@ nlohmann::ordered_json artifact_header(std::string_view format, int version, std
 
 /// Checks the header of a parsed artifact: throws InputError naming `file` when it isn't an object, is of
 /// another format, or newer than `max_version` (both versions are named). Unknown keys are ignored. Returns
-/// its version.
+/// its version. `line` (0: none) is named in errors.
 int check_artifact(const nlohmann::json& artifact, const std::filesystem::path& file, std::string_view format,
-                   int max_version);
+                   int max_version, int64_t line = 0);
 
 /// Reads a whole JSON artifact and checks its header. Throws InputError.
 nlohmann::json read_artifact(const std::filesystem::path& file, std::string_view format, int max_version);

@@ -22,6 +22,10 @@ void LineAppender::fail() const {
 }
 
 LineAppender::LineAppender(std::filesystem::path file) : file_(std::move(file)) {
+  if (file_.extension() == ".gz")
+    throw UsageError(fmt::format(
+        "{}: grows line by line, which a gzipped file can't; leave .gz out and gzip it afterwards",
+        file_.string()));
   fd_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (fd_ < 0) fail();
   if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return;
@@ -36,17 +40,26 @@ LineAppender::~LineAppender() {
   ::close(fd_);
 }
 
-void LineAppender::cut(int64_t bytes) {
-  if (::ftruncate(fd_, bytes) != 0) fail();
+void LineAppender::continue_after(const LinesFound& found) {
+  if (found.gzipped)
+    throw UsageError(
+        fmt::format("{}: is gzipped, which can't be continued; unpack it with gunzip, or write to "
+                    "another file",
+                    file_.string()));
+  if (found.torn && ::ftruncate(fd_, found.valid_bytes) != 0) fail();
+  if (found.unended) write("\n");
 }
 
 void LineAppender::append(const nlohmann::ordered_json& document) {
-  const std::string line = document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  write(document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
+}
+
+void LineAppender::write(std::string_view text) {
   ssize_t written;
   do {
-    written = ::write(fd_, line.data(), line.size());
+    written = ::write(fd_, text.data(), text.size());
   } while (written < 0 && errno == EINTR);
-  if (written == static_cast<ssize_t>(line.size())) return;
+  if (written == static_cast<ssize_t>(text.size())) return;
   const int cause = written < 0 ? errno : ENOSPC;
   struct stat status {};
   if (written > 0 && ::fstat(fd_, &status) == 0) {

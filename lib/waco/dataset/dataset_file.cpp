@@ -65,13 +65,8 @@ DatasetAppender::DatasetAppender(fs::path file, const Header& header,
   if (is_missing_or_empty(file)) write_file_atomically(file, header_line(header) + "\n");
   lines_.emplace(std::move(file));
   const ReadSummary found = read_dataset(lines_->file(), on_record);
-  if (found.gzipped)  // readers would never see what follows the gzipped lines
-    throw UsageError(
-        fmt::format("{}: is gzipped, which can't be continued; unpack it with gunzip, or write to "
-                    "another file",
-                    lines_->file().string()));
   check_continues(lines_->file(), found.header, header);
-  if (found.torn) lines_->cut(found.valid_bytes);
+  lines_->continue_after(found.lines);
 }
 
 void DatasetAppender::append(const Record& record) {

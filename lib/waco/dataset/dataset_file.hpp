@@ -2,7 +2,8 @@
 // interface of this folder; the keys are in docs/file-formats.md.
 //
 // A run may be killed at any moment. Every line is written by one call, so that at most the last one can be
-// incomplete: readers drop it with a warning, and it is cut off before anything is appended.
+// incomplete: readers drop it with a warning, and it is cut off before anything is appended
+// (base/line_reader.hpp).
 #pragma once
 
 #include <filesystem>
@@ -42,13 +43,11 @@ bool same_machine(const Machine& a, const Machine& b);
 struct ReadSummary {
   Header header;
   int64_t num_records = 0;
-  int64_t valid_bytes = 0;  ///< of the content (inflated) up to the end of the last complete line
-  bool torn = false;        ///< an incomplete last line was left out
-  bool gzipped = false;
+  LinesFound lines;
 };
 
 /// Hands over every record of a dataset, plain or gzipped, in file order. Throws InputError when the file is
-/// none, or a line other than the last is damaged.
+/// none, or a line is damaged.
 ReadSummary read_dataset(const std::filesystem::path& file, const std::function<void(Record&&)>& on_record);
 
 /// A dataset in memory.

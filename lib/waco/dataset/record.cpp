@@ -96,6 +96,12 @@ nlohmann::ordered_json to_json(const Record& record) {
   return json;
 }
 
+schedule::Problem problem_from_json(const json& document) {
+  return {known<schedule::Op>(document, "op", schedule::parse_op),
+          known<schedule::ValueType>(document, "type", schedule::parse_value_type),
+          document.at("rhs").get<int64_t>()};
+}
+
 Record record_from_json(const json& document) {
   Record record;
   record.matrix = document.at("matrix");
@@ -106,9 +112,7 @@ Record record_from_json(const json& document) {
   if (document.contains("depth")) record.dims.push_back(document.at("depth"));
   record.num_nonzeros = document.at("nnz");
   record.split = known<Split>(document, "split", parse_split);
-  record.problem.op = known<schedule::Op>(document, "op", schedule::parse_op);
-  record.problem.type = known<schedule::ValueType>(document, "type", schedule::parse_value_type);
-  record.problem.rhs = document.at("rhs");
+  record.problem = problem_from_json(document);
   record.threads = document.at("threads");
   record.seed = document.value("seed", uint64_t{0});
   record.stratum = document.at("stratum");

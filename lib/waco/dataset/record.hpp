@@ -63,6 +63,8 @@ void set_measurement(Record& record, const measure::Measurement& measurement);
 /// Keys as docs/file-formats.md has them.
 nlohmann::ordered_json to_json(const Record& record);
 /// Throws nlohmann::json::exception or UsageError when it is not a record.
-Record record_from_json(const nlohmann::json& json);
+Record record_from_json(const nlohmann::json& document);
+/// `op`, `type` and `rhs` of a record of any kind. Throws as record_from_json.
+schedule::Problem problem_from_json(const nlohmann::json& document);
 
 }  // namespace waco::dataset

@@ -1,11 +1,8 @@
 // Reading and growing a file of results.
 #include "waco/tune/result_file.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
-#include "waco/base/files.hpp"
 #include "waco/tune/plan_file.hpp"
 
 namespace waco::tune {
@@ -52,22 +49,14 @@ nlohmann::ordered_json listed_document(const ListedResult& result, const TuneOpt
 }
 
 ResultFile::ResultFile(const std::filesystem::path& file, const Machine& machine) : lines_(file) {
-  const std::string text = read_file(file);
-  size_t complete = 0;
-  int64_t number = 1;
-  for (size_t end; (end = text.find('\n', complete)) != std::string::npos; ++number) {
-    const json line = json::parse(text.begin() + static_cast<ptrdiff_t>(complete),
-                                  text.begin() + static_cast<ptrdiff_t>(end), nullptr, false);
-    if (line.is_discarded()) throw InputError(file.string(), number, "is not a result of waco-tune");
-    check_artifact(line, file, kPlanFormat, kPlanVersion);
-    if (!same_hardware(line.value("machine", json::object()).get<Machine>(), machine))
-      throw InputError(file.string(), number, "is a result of another machine; name another file");
-    note(line);
-    complete = end + 1;
-  }
-  if (complete == text.size()) return;
-  spdlog::warn("{}:{}: the last line is torn and is left out", file.string(), number);
-  lines_.cut(static_cast<int64_t>(complete));
+  lines_.continue_after(read_json_lines(file, "a result of waco-tune", [&](const JsonLine& line) {
+    check_artifact(line.document, file, kPlanFormat, kPlanVersion, line.number);
+    const auto on = line.as(
+        [](const json& document) { return document.value("machine", json::object()).get<Machine>(); });
+    if (!same_hardware(on, machine))
+      throw InputError(file.string(), line.number, "is a result of another machine; name another file");
+    note(line.document);
+  }));
 }
 
 void ResultFile::note(const json& line) {

@@ -2,16 +2,15 @@
 #include "waco/tune/tuned_plans.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <tuple>
 
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
+#include "waco/base/line_reader.hpp"
 #include "waco/tune/plan_file.hpp"
 
 namespace waco::tune {
@@ -39,32 +38,16 @@ TunedPlan parse_plan(const json& document) {
   return plan;
 }
 
-TunedPlan checked_plan(const json& document, const fs::path& file, int64_t line) {
-  check_artifact(document, file, kPlanFormat, kPlanVersion);
-  try {
-    return parse_plan(document);
-  } catch (const json::exception& fault) {
-    throw InputError(file.string(), line, fmt::format("the plan is damaged: {}", fault.what()));
-  } catch (const UsageError& fault) {
-    throw InputError(file.string(), line, fmt::format("the plan can't be used: {}", fault.what()));
-  }
+constexpr const char* kKind = "a plan of waco-tune";
+
+TunedPlan checked_plan(const JsonLine& line) {
+  check_artifact(line.document, line.file, kPlanFormat, kPlanVersion, line.number);
+  return line.as(parse_plan);
 }
 
-std::vector<TunedPlan> read_lines(const std::string& text, const fs::path& file) {
+std::vector<TunedPlan> read_lines(const fs::path& file) {
   std::vector<TunedPlan> plans;
-  std::istringstream lines(text);
-  int64_t number = 1;
-  for (std::string line; std::getline(lines, line); ++number) {
-    if (line.empty()) continue;
-    const json document = json::parse(line, nullptr, false);
-    if (!document.is_discarded()) {
-      plans.push_back(checked_plan(document, file, number));
-    } else if (lines.eof()) {
-      spdlog::warn("{}:{}: the last line is torn and is left out", file.string(), number);
-    } else {
-      throw InputError(file.string(), number, "is not a plan of waco-tune");
-    }
-  }
+  read_json_lines(file, kKind, [&](const JsonLine& line) { plans.push_back(checked_plan(line)); });
   return plans;
 }
 
@@ -88,9 +71,9 @@ TunedPlans TunedPlans::read(const fs::path& file) {
   const json whole = json::parse(text, nullptr, false);
   result.for_all_ = !whole.is_discarded() && !(whole.is_object() && whole.contains("input"));
   if (result.for_all_) {
-    result.plans_.push_back(checked_plan(whole, file, 0));
+    result.plans_.push_back(checked_plan({whole, 0, file, kKind}));
   } else {
-    result.plans_ = read_lines(text, file);
+    result.plans_ = read_lines(file);
   }
   if (result.problems().empty()) throw InputError(file.string(), 0, "holds no plan: that run found none");
   return result;
