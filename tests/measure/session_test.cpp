@@ -42,11 +42,35 @@ const matrix::SparseTensor& matrix_a() {
 
 const Problem kSpmv{Op::kSpmv, ValueType::kF32, 1};
 
-Measurement measure_spmv(Session& session, const std::string& before,
-                         const std::string& row = "y[i] = sum;") {
+constexpr const char* kGoodRow = "y[i] = sum;";
+
+Measurement measure_spmv(Session& session, const std::string& before, const std::string& row = kGoodRow) {
   return session.measure_source(schedule::csr_point(kSpmv, 1), testing::spmv_source(before, row),
                                 codegen::kKernelFlags);
 }
+
+struct BadKernel {
+  const char* fault;
+  const char* before;  ///< what the kernel does first
+  const char* row;     ///< and with the sum of each row
+  Status status;
+  const char* message;  ///< holds this
+};
+
+const BadKernel kBadKernels[] = {
+    {"a crash", "*(volatile int*)8 = 1;", kGoodRow, Status::kCrash, "signal 11"},
+    {"an abort with a message on stderr", "__builtin_printf(\"\"); ::abort();", kGoodRow, Status::kCrash,
+     "signal 6"},
+    {"an exit", "::exit(3);", kGoodRow, Status::kCrash, "exit code 3"},
+    {"a hang", "for (volatile int n = 0;;) n = n;", kGoodRow, Status::kTimeout, "not finished"},
+    {"a wrong result", "", "y[i] = i == 17 ? sum + 1 : sum;", Status::kWrong, "[17, 0]"},
+    {"an element that is never written", "", "if (i != 20) y[i] = sum;", Status::kWrong, "[20, 0] is NaN"},
+    {"accumulation into the output on the second call", "static int calls = 0; ++calls;",
+     "y[i] = calls == 1 ? sum : y[i] + sum;", Status::kWrong, "second call"},
+    {"a write past the end of the output", "y[a->dim[0]] = 0;", kGoodRow, Status::kWrong, "past the end"},
+    {"an error status", "if (x) return 2;", kGoodRow, Status::kWrong, "status 2"},
+    {"a source that does not compile", "nonsense;", kGoodRow, Status::kCompile, "nonsense"},
+};
 
 }  // namespace
 
@@ -92,56 +116,12 @@ TEST_CASE("session: bad kernels get their status and the next one is measured", 
   Session session(matrix_a(), kSpmv, options);
   session.baseline();
 
-  SECTION("a crash") {
-    const Measurement result = measure_spmv(session, "*(volatile int*)8 = 1;");
-    CHECK(result.status == Status::kCrash);
-    CHECK_THAT(result.message, Catch::Contains("signal 11"));
-  }
-  SECTION("an abort with a message on stderr") {
-    const Measurement result = measure_spmv(session, "__builtin_printf(\"\"); ::abort();");
-    CHECK(result.status == Status::kCrash);
-    CHECK_THAT(result.message, Catch::Contains("signal 6"));
-  }
-  SECTION("an exit") {
-    const Measurement result = measure_spmv(session, "::exit(3);");
-    CHECK(result.status == Status::kCrash);
-    CHECK_THAT(result.message, Catch::Contains("exit code 3"));
-  }
-  SECTION("a hang") {
-    const Measurement result = measure_spmv(session, "for (volatile int n = 0;;) n = n;");
-    CHECK(result.status == Status::kTimeout);
-    CHECK_THAT(result.message, Catch::Contains("not finished"));
-  }
-  SECTION("a wrong result") {
-    const Measurement result = measure_spmv(session, "", "y[i] = i == 17 ? sum + 1 : sum;");
-    CHECK(result.status == Status::kWrong);
-    CHECK_THAT(result.message, Catch::Contains("[17, 0]"));
-  }
-  SECTION("an element that is never written") {
-    const Measurement result = measure_spmv(session, "", "if (i != 20) y[i] = sum;");
-    CHECK(result.status == Status::kWrong);
-    CHECK_THAT(result.message, Catch::Contains("NaN") && Catch::Contains("[20, 0]"));
-  }
-  SECTION("accumulation into the output on the second call") {
-    const Measurement result =
-        measure_spmv(session, "static int calls = 0; ++calls;", "y[i] = calls == 1 ? sum : y[i] + sum;");
-    CHECK(result.status == Status::kWrong);
-    CHECK_THAT(result.message, Catch::Contains("second call"));
-  }
-  SECTION("a write past the end of the output") {
-    const Measurement result = measure_spmv(session, "y[a->dim[0]] = 0;");
-    CHECK(result.status == Status::kWrong);
-    CHECK_THAT(result.message, Catch::Contains("past the end"));
-  }
-  SECTION("an error status") {
-    const Measurement result = measure_spmv(session, "if (x) return 2;");
-    CHECK(result.status == Status::kWrong);
-    CHECK_THAT(result.message, Catch::Contains("status 2"));
-  }
-  SECTION("a source that does not compile") {
-    const Measurement result = measure_spmv(session, "nonsense;");
-    CHECK(result.status == Status::kCompile);
-    CHECK_THAT(result.message, Catch::Contains("nonsense"));
+  for (const BadKernel& bad : kBadKernels) {
+    DYNAMIC_SECTION(bad.fault) {
+      const Measurement result = measure_spmv(session, bad.before, bad.row);
+      CHECK(result.status == bad.status);
+      CHECK_THAT(result.message, Catch::Contains(bad.message));
+    }
   }
   SECTION("a library without the entry point") {
     const Measurement result = session.measure_source(schedule::csr_point(kSpmv, 1),

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "../model/patterns.hpp"
 #include "waco/base/random.hpp"
 #include "waco/schedule/space.hpp"
 
@@ -12,22 +13,9 @@ using namespace waco::schedule;
 
 namespace {
 
-matrix::SparseTensor make_matrix(int64_t rows, int64_t cols,
-                                 const std::set<std::pair<int64_t, int64_t>>& coords) {
-  matrix::SparseTensor tensor;
-  tensor.dims = {rows, cols};
-  tensor.coords.resize(2);
-  for (const auto& [row, col] : coords) {
-    tensor.coords[0].push_back(row);
-    tensor.coords[1].push_back(col);
-    tensor.values.push_back(1);
-  }
-  return tensor;
-}
-
 /// 5 x 6:  x x . . . x / . . . . . . / x . . . . . / x x x x . . / . . . . . x
 matrix::SparseTensor small_matrix() {
-  return make_matrix(5, 6, {{0, 0}, {0, 1}, {0, 5}, {2, 0}, {3, 0}, {3, 1}, {3, 2}, {3, 3}, {4, 5}});
+  return test::from_entries(5, 6, {{0, 0}, {0, 1}, {0, 5}, {2, 0}, {3, 0}, {3, 1}, {3, 2}, {3, 3}, {4, 5}});
 }
 
 StorageSize size_of(const std::string& levels, const std::string& loops, const matrix::SparseTensor& tensor,
@@ -83,7 +71,7 @@ TEST_CASE("storage_size: ELL and sliced formats count padding and the permutatio
 
 TEST_CASE("storage_size: coordinates take the narrowest width of their extent", "[schedule]") {
   const auto crd_bytes = [](int64_t cols) {
-    return size_of("i:U k:C", "i k", make_matrix(2, cols, {{0, 0}})).levels[1].crd_bytes;
+    return size_of("i:U k:C", "i k", test::from_entries(2, cols, {{0, 0}})).levels[1].crd_bytes;
   };
   CHECK(crd_bytes(1) == 1);
   CHECK(crd_bytes(256) == 1);
@@ -96,15 +84,15 @@ TEST_CASE("storage_size: coordinates take the narrowest width of their extent", 
 
 TEST_CASE("storage_size: positions beyond 31 bits widen pos everywhere", "[schedule]") {
   const int64_t limit = int64_t{1} << 31;
-  CHECK(size_of("i:U k:C", "i k", make_matrix(limit - 1, 4, {{0, 0}})).pos_bytes == 4);
-  const StorageSize wide = size_of("i:U k:C", "i k", make_matrix(limit, 4, {{0, 0}}));
+  CHECK(size_of("i:U k:C", "i k", test::from_entries(limit - 1, 4, {{0, 0}})).pos_bytes == 4);
+  const StorageSize wide = size_of("i:U k:C", "i k", test::from_entries(limit, 4, {{0, 0}}));
   CHECK(wide.pos_bytes == 8);
   CHECK(wide.pos_total_bytes == (limit + 1) * 8);
 }
 
 TEST_CASE("storage_size: what cannot be stored saturates and is excluded", "[schedule]") {
   const int64_t huge = int64_t{1} << 40;
-  const matrix::SparseTensor tensor = make_matrix(huge, huge, {{0, 0}, {5, 7}});
+  const matrix::SparseTensor tensor = test::from_entries(huge, huge, {{0, 0}, {5, 7}});
   const StorageSize size = size_of("i1:U k:U i0:C [i/4]", "i1 k i0", tensor, "f64");
   CHECK(size.levels[1].positions == INT64_MAX);
   CHECK(size.total_bytes == INT64_MAX);
@@ -127,7 +115,7 @@ TEST_CASE("storage_size: exclusion agrees with the exact size on every structure
   Random random(8);
   std::set<std::pair<int64_t, int64_t>> coords;
   for (int n = 0; n < 600; ++n) coords.insert({int64_t(random.below(90)), int64_t(random.below(700))});
-  const matrix::SparseTensor tensor = make_matrix(90, 700, coords);
+  const matrix::SparseTensor tensor = test::from_entries(90, 700, coords);
   const pattern::PatternCounts counts(tensor);
   const SpaceLimits limits{2, 3.0, 40000};
   int excluded = 0, kept = 0;

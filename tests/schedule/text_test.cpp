@@ -1,24 +1,11 @@
 // The text form: what it looks like, what it accepts, and what its errors name.
 #include <catch2/catch.hpp>
 
-#include "waco/base/error.hpp"
-#include "waco/schedule/super_schedule.hpp"
+#include "parse_error.hpp"
 
 using namespace waco;
 using namespace waco::schedule;
-
-namespace {
-
-std::string parse_error(const std::string& text) {
-  try {
-    parse(text);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
-}
-
-}  // namespace
+using testing::parse_error;
 
 TEST_CASE("text: canonical texts come back unchanged", "[schedule]") {
   for (const char* text : {
