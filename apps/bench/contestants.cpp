@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "waco/base/clock.hpp"
 #include "waco/base/error.hpp"
 #include "waco/measure/requests.hpp"
 
@@ -117,8 +118,7 @@ void Contestants::add_peer(const Peer& peer, const PeerInput& input) {
   try {
     const auto start = std::chrono::steady_clock::now();
     runner.peer = peer.prepare(input);
-    entry.setup_ns =
-        std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+    entry.setup_ns = ns_since(start);
     entry.stored_bytes = runner.peer->stored_bytes();
     PreparedPeer& prepared = *runner.peer;
     take(bench_.prepare({[&](void* out) { prepared.run(out); }, [&](void* out) { prepared.finish(out); }},

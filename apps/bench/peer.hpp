@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "waco/matrix/sparse_tensor.hpp"
@@ -57,6 +58,10 @@ struct Peer {
   std::function<std::unique_ptr<PreparedPeer>(const PeerInput&)> prepare;
   std::string remark = {};  ///< of its library, where that is chosen
 };
+
+/// Why a library, called `title`, that has SpMV and SpMM and is given no empty matrix, does not take part in
+/// a problem, or nullopt.
+std::optional<std::string> refuse_all_but_spmv_and_spmm(const PeerInput& input, std::string_view title);
 
 /// A library that waco-bench knows.
 struct Library {

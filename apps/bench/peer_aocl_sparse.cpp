@@ -89,11 +89,7 @@ class AoclRun : public PreparedPeer {
 };
 
 std::optional<std::string> refusal(const PeerInput& input) {
-  const schedule::Op op = input.problem.op;
-  if (op != schedule::Op::kSpmv && op != schedule::Op::kSpmm)
-    return fmt::format("AOCL-Sparse has no {}", schedule::name(op));
-  if (input.num_nonzeros() == 0) return "AOCL-Sparse is not given empty matrices";
-  return std::nullopt;
+  return refuse_all_but_spmv_and_spmm(input, "AOCL-Sparse");
 }
 
 }  // namespace

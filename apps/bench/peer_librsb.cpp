@@ -76,11 +76,7 @@ class LibrsbRun : public PreparedPeer {
 };
 
 std::optional<std::string> refusal(const PeerInput& input) {
-  const schedule::Op op = input.problem.op;
-  if (op != schedule::Op::kSpmv && op != schedule::Op::kSpmm)
-    return fmt::format("librsb has no {}", schedule::name(op));
-  if (input.num_nonzeros() == 0) return "librsb is not given empty matrices";
-  return std::nullopt;
+  return refuse_all_but_spmv_and_spmm(input, "librsb");
 }
 
 /// 10300 is 1.3.0.

@@ -120,11 +120,8 @@ class MklRun : public PreparedPeer {
 };
 
 std::optional<std::string> refusal(const PeerInput& input, int block) {
-  const schedule::Op op = input.problem.op;
-  if (op != schedule::Op::kSpmv && op != schedule::Op::kSpmm)
-    return fmt::format("MKL has no {}", schedule::name(op));
-  if (input.num_nonzeros() == 0) return "MKL takes no empty matrix";
-  if (block == 0) return std::nullopt;
+  auto general = refuse_all_but_spmv_and_spmm(input, "MKL");
+  if (general || block == 0) return general;
   if (input.num_rows() % block != 0 || input.num_columns() % block != 0)
     return fmt::format("{0}x{0} blocks do not divide the matrix", block);
   const int64_t blocks = pattern::count_cells(*input.tensor, {block, block, 0});

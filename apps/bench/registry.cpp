@@ -27,6 +27,14 @@ int64_t PeerInput::dense_form_bytes() const {
   return num_rows() * num_columns() * schedule::value_bytes(problem.type);
 }
 
+std::optional<std::string> refuse_all_but_spmv_and_spmm(const PeerInput& input, std::string_view title) {
+  const schedule::Op op = input.problem.op;
+  if (op != schedule::Op::kSpmv && op != schedule::Op::kSpmm)
+    return fmt::format("{} has no {}", title, schedule::name(op));
+  if (input.num_nonzeros() == 0) return fmt::format("{} is not given empty matrices", title);
+  return std::nullopt;
+}
+
 std::vector<Library> all_libraries() {
   std::vector<Library> libraries;
 #ifdef WACO_HAVE_MKL

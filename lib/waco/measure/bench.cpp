@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 
+#include "waco/base/clock.hpp"
 #include "waco/base/error.hpp"
 #include "waco/codegen/fixed_csr.hpp"
 #include "waco/codegen/kernel.hpp"
@@ -28,10 +29,6 @@ constexpr double kSchedulerNoise_ns = 50e6;
 /// A slower run is repeated once, a faster one several times before it is called too slow.
 constexpr double kSchedulerSlice_ns = 10e6;
 constexpr int kMaxRuns = 8;
-
-double ns_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
-}
 
 std::array<int64_t, 3> three_dims(const matrix::SparseTensor& tensor) {
   std::array<int64_t, 3> dims{1, 1, 1};

@@ -68,22 +68,4 @@ void from_json(const nlohmann::json& json, ContestantTimes& times) {
   json.at("batch").get_to(times.batch);
 }
 
-void to_json(nlohmann::json& json, const TimingOptions& options) {
-  json = {{"budget_s", options.budget_s},           {"precision", options.precision},
-          {"min_sample_ns", options.min_sample_ns}, {"min_rounds", options.min_rounds},
-          {"max_rounds", options.max_rounds},       {"warm_below_ns", options.warm_below_ns},
-          {"drop_settled", options.drop_settled},   {"tries", options.tries}};
-}
-
-void from_json(const nlohmann::json& json, TimingOptions& options) {
-  json.at("budget_s").get_to(options.budget_s);
-  json.at("precision").get_to(options.precision);
-  json.at("min_sample_ns").get_to(options.min_sample_ns);
-  json.at("min_rounds").get_to(options.min_rounds);
-  json.at("max_rounds").get_to(options.max_rounds);
-  json.at("warm_below_ns").get_to(options.warm_below_ns);
-  json.at("drop_settled").get_to(options.drop_settled);
-  json.at("tries").get_to(options.tries);
-}
-
 }  // namespace waco::measure

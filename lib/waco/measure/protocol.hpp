@@ -51,7 +51,7 @@ void to_json(nlohmann::json& json, const Preparation& preparation);
 void from_json(const nlohmann::json& json, Preparation& preparation);
 void to_json(nlohmann::json& json, const ContestantTimes& times);
 void from_json(const nlohmann::json& json, ContestantTimes& times);
-void to_json(nlohmann::json& json, const TimingOptions& options);
-void from_json(const nlohmann::json& json, TimingOptions& options);
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TimingOptions, budget_s, precision, min_sample_ns, min_rounds, max_rounds,
+                                   warm_below_ns, drop_settled, tries)
 
 }  // namespace waco::measure

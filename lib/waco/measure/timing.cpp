@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cmath>
 
+#include "waco/base/clock.hpp"
+
 namespace waco::measure {
 namespace {
 
@@ -25,10 +27,6 @@ constexpr double kMaxWarmCalls = 4;
 constexpr size_t kMinSettled = 5;
 /// A call that took this many times the shortest sample needs no trial to be called slow enough.
 constexpr double kSurelyLong = 10;
-
-double ns_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
-}
 
 /// Involuntary context switches of all threads of this process so far.
 long involuntary_switches() {

@@ -10,6 +10,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "waco/base/clock.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/random.hpp"
@@ -145,7 +146,7 @@ class Training {
     optimizer_.swap_averages();
     validate(epoch);
     optimizer_.swap_averages();
-    epoch.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    epoch.seconds = seconds_since(start);
     report(epoch);
     history_.epochs.push_back(epoch);
     write_checkpoint();
