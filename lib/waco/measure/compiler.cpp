@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <utility>
 
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
@@ -74,6 +75,13 @@ Compiler Compiler::find(const std::string& command) {
   compiler.target_ = remembered_target(command);
   compiler.identity_ = fmt::format("{}{}\n{}", describe_programs(compiler.target_.command),
                                    compiler.target_.version, compiler.target_.fingerprint);
+  return compiler;
+}
+
+Compiler Compiler::noted(CompilerTarget target, std::string identity) {
+  Compiler compiler;
+  compiler.target_ = std::move(target);
+  compiler.identity_ = std::move(identity);
   return compiler;
 }
 

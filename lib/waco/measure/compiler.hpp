@@ -27,6 +27,8 @@ class Compiler {
   /// `command` (may hold several words), or $CXX, or the first of c++, g++, clang++ that is installed. Throws
   /// EnvironmentError with exit code kCompiler when it can't be run.
   static Compiler find(const std::string& command = {});
+  /// One that was found earlier, perhaps on another machine (see noted_compilers.hpp).
+  static Compiler noted(CompilerTarget target, std::string identity);
 
   const CompilerTarget& target() const { return target_; }
   /// Changes whenever the same source could compile to different code: path, size and date of the program,

@@ -17,4 +17,7 @@ std::string choose_command(const std::string& command);
 /// compiler), a line each; other words as they are.
 std::string describe_programs(const std::string& command);
 
+/// The first CPU's lines of /proc/cpuinfo that decide what "native" means.
+std::string native_cpu();
+
 }  // namespace waco::measure

@@ -12,6 +12,7 @@
 
 #include "waco/base/error.hpp"
 #include "waco/base/version.hpp"
+#include "waco/measure/noted_compilers.hpp"
 
 namespace waco::measure {
 namespace fs = std::filesystem;
@@ -50,8 +51,8 @@ class BuildFolder {
 
 }  // namespace
 
-KernelCache::KernelCache(Compiler compiler, fs::path folder, CacheLimit limit)
-    : compiler_(std::move(compiler)), folder_(std::move(folder)), limit_(limit) {
+KernelCache::KernelCache(Compiler compiler, fs::path folder, CacheLimit limit, Compiling compiling)
+    : compiler_(std::move(compiler)), folder_(std::move(folder)), limit_(limit), compiling_(compiling) {
   if (folder_.empty()) {
     const fs::path cache = cache_folder_if_any();
     if (cache.empty()) temporary_.emplace("waco-kernels-");
@@ -77,6 +78,11 @@ CompiledKernel KernelCache::get(const CompileRequest& request, double timeout_s,
     kernel.from_cache = true;
     note_use(name);
     return kernel;
+  }
+  if (compiling_ == Compiling::kNever) {
+    CompiledKernel missing;
+    missing.diagnostic = "its kernel is not in the cache, and nothing is to be compiled";
+    return missing;
   }
   return compile(name, request, timeout_s, stop);
 }
@@ -121,7 +127,7 @@ std::vector<CompiledKernel> KernelCache::get_all(const std::vector<CompileReques
 
 void KernelCache::require_openmp() const {
   const CompiledKernel kernel = get({kOpenMpSource, "-O1"}, 60);
-  if (kernel.ok()) return;
+  if (kernel.ok()) return note_compiler(compiler_, folder_);
   throw EnvironmentError(
       fmt::format("compiler '{}' can't build OpenMP shared objects: {}; install its OpenMP runtime or "
                   "name another compiler with --compiler or CXX",

@@ -33,6 +33,9 @@ struct CacheLimit {
   std::chrono::seconds kept{3600};  ///< what was used since then stays, whatever the size: it may be in use
 };
 
+/// Whether a cache may compile what it lacks.
+enum class Compiling { kAllowed, kNever };
+
 /// $WACO_KERNEL_CACHE_MB, or 1024 MB. Throws UsageError when that is not a number.
 CacheLimit kernel_cache_limit();
 
@@ -47,19 +50,21 @@ class KernelCache {
   /// Uses `folder`, created with mode 0700 when missing; empty: "kernels" in the user's cache folder or,
   /// where there is none, in a temporary one. Removes what killed runs left behind. Throws EnvironmentError.
   explicit KernelCache(Compiler compiler, std::filesystem::path folder = {},
-                       CacheLimit limit = kernel_cache_limit());
+                       CacheLimit limit = kernel_cache_limit(), Compiling compiling = Compiling::kAllowed);
 
   const Compiler& compiler() const { return compiler_; }
   const std::filesystem::path& folder() const { return folder_; }
 
-  /// The kernel of one request, from the cache or compiled now.
+  /// The kernel of one request, from the cache or compiled now; with Compiling::kNever one that is not there
+  /// fails, and the compiler is never run.
   CompiledKernel get(const CompileRequest& request, double timeout_s, const StopToken& stop = {}) const;
 
   /// The kernels of all requests, in their order; compiles on `threads` threads, equal requests once.
   std::vector<CompiledKernel> get_all(const std::vector<CompileRequest>& requests, int threads,
                                       double timeout_s, const StopToken& stop = {}) const;
 
-  /// Throws EnvironmentError with exit code kCompiler when the compiler can't build OpenMP shared objects.
+  /// Throws EnvironmentError with exit code kCompiler when the compiler can't build OpenMP shared objects;
+  /// else notes it as one that makes kernels here (noted_compilers.hpp).
   void require_openmp() const;
 
   std::string key(const CompileRequest& request) const;
@@ -82,6 +87,7 @@ class KernelCache {
   std::optional<TemporaryFolder> temporary_;
   std::filesystem::path folder_;
   CacheLimit limit_;
+  Compiling compiling_;
 };
 
 }  // namespace waco::measure

@@ -21,16 +21,6 @@ constexpr int kVersion = 1;
 /// Then it is asked again: not everything that a compiler goes by can be seen from outside.
 constexpr auto kKept = std::chrono::hours(24);
 
-/// The first CPU's lines that decide what "native" means.
-std::string native_cpu() {
-  std::ifstream info("/proc/cpuinfo");
-  std::string text;
-  for (std::string line; std::getline(info, line) && !line.empty();)
-    for (const char* name : {"vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU "})
-      if (line.starts_with(name)) text += line + '\n';
-  return text;
-}
-
 /// Wrapper scripts may call one compiler today and another tomorrow: they are always asked.
 bool is_binary(const fs::path& program) {
   std::ifstream file(program, std::ios::binary);
@@ -79,6 +69,15 @@ std::optional<CompilerTarget> read_target(const fs::path& file, const std::strin
 }
 
 }  // namespace
+
+std::string native_cpu() {
+  std::ifstream info("/proc/cpuinfo");
+  std::string text;
+  for (std::string line; std::getline(info, line) && !line.empty();)
+    for (const char* name : {"vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU "})
+      if (line.starts_with(name)) text += line + '\n';
+  return text;
+}
 
 CompilerTarget remembered_target(const std::string& asked_for) {
   const std::string command = choose_command(asked_for);

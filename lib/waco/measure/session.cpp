@@ -18,10 +18,12 @@ class Session::State {
         problem_(problem),
         options_(std::move(options)),
         threads_(options_.threads > 0 ? options_.threads : usable_threads()),
-        cache_(Compiler::find(options_.compiler), options_.cache_folder),
+        cache_(options_.kernels_of ? *options_.kernels_of : Compiler::find(options_.compiler),
+               options_.cache_folder, kernel_cache_limit(),
+               options_.kernels_of ? Compiling::kNever : Compiling::kAllowed),
         runner_(tensor, problem, threads_, options_) {
     WACO_ASSERT(tensor.order() == schedule::sparse_order(problem.op));
-    cache_.require_openmp();
+    if (!options_.kernels_of) cache_.require_openmp();
     pos_bytes_ = usual_pos_bytes(tensor);
   }
 

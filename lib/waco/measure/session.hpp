@@ -4,12 +4,14 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "waco/base/machine.hpp"
 #include "waco/base/signals.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
+#include "waco/measure/compiler.hpp"
 #include "waco/measure/measurement.hpp"
 #include "waco/measure/reference.hpp"
 #include "waco/measure/timing.hpp"
@@ -19,6 +21,9 @@ namespace waco::measure {
 struct MeasureOptions {
   int threads = 0;       ///< of fixed_csr, packing and compiling; 0: all usable ones
   std::string compiler;  ///< command; empty: $CXX or the system's
+  /// Only kernels that this compiler left in the cache are measured, and nothing is compiled (see
+  /// compiler_of_kernels); `compiler` is ignored.
+  std::optional<Compiler> kernels_of = std::nullopt;
   std::filesystem::path
       cache_folder;              ///< of compiled kernels; empty: the user's, or a temporary one without it
   std::filesystem::path worker;  ///< the worker program; empty: found beside the running program
