@@ -33,9 +33,7 @@ bool Pool::feasible(size_t place) {
   const Scored& scored = scored_[place];
   if (!std::isfinite(scored.cost)) return false;
   if (!feasible_) return true;
-  const std::string key = schedule::to_text(scored.point.format, scored.point.problem.op) + " x" +
-                          std::to_string(scored.point.compute.threads);
-  const auto [entry, is_new] = feasible_formats_.try_emplace(key, false);
+  const auto [entry, is_new] = feasible_places_.try_emplace(place, false);
   if (is_new) entry->second = feasible_(scored.point);
   return entry->second;
 }

@@ -19,7 +19,7 @@ class Pool {
   /// Places of all points in `scored()` by increasing cost; ties in order of arrival.
   std::vector<size_t> by_cost() const;
   const std::vector<Scored>& scored() const { return scored_; }
-  /// Whether a scored point may be tried; asked at most once for a format and number of threads.
+  /// Whether a scored point may be tried; asked at most once.
   bool feasible(size_t place);
   int64_t size() const { return static_cast<int64_t>(scored_.size()); }
 
@@ -28,7 +28,7 @@ class Pool {
   const Feasible& feasible_;
   std::vector<Scored> scored_;
   std::unordered_set<std::string> seen_;
-  std::unordered_map<std::string, bool> feasible_formats_;
+  std::unordered_map<size_t, bool> feasible_places_;
 };
 
 /// `count` points of all strata in turn; some may be equal.

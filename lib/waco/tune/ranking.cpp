@@ -60,22 +60,34 @@ Ranking::Ranking(const matrix::SparseTensor& tensor, const TuneOptions& options,
   cost_unit_ns_ = csr_ns_;
 }
 
+double Ranking::expected_bytes(const SuperSchedule& point) {
+  const model::FormatCounts expected = closed_form_.expected_storage(point);
+  return expected.stored_values * static_cast<double>(value_bytes(point.problem.type)) + expected.index_bytes;
+}
+
 /// As feasible() says where the estimate leaves no doubt, which spares a pass over the nonzeros.
 bool Ranking::seems_feasible(const SuperSchedule& point) {
   constexpr double kDoubt = 2;
-  const model::FormatCounts expected = closed_form_.expected_storage(point);
+  const double stored_values = closed_form_.expected_storage(point).stored_values;
   const auto nonzeros = static_cast<double>(std::max<int64_t>(1, counts_.num_nonzeros()));
   const schedule::SpaceLimits& limits = space_.limits();
-  const double bytes =
-      expected.stored_values * static_cast<double>(value_bytes(point.problem.type)) + expected.index_bytes;
-  const double excess = std::max(expected.stored_values / nonzeros / limits.max_fill,
-                                 bytes / static_cast<double>(limits.max_bytes));
+  const double excess = std::max(stored_values / nonzeros / limits.max_fill,
+                                 expected_bytes(point) / static_cast<double>(limits.max_bytes));
   if (excess > kDoubt) return false;
   return excess * kDoubt < 1 ? point.compute.threads <= limits.max_threads : feasible(point);
 }
 
 bool Ranking::feasible(const SuperSchedule& point) const {
   return !schedule::exclusion_reason(point, counts_, space_.limits());
+}
+
+/// Limits are asked once for a format and number of threads.
+bool Ranking::may_be_tried(const SuperSchedule& point) {
+  const std::string key =
+      schedule::to_text(point.format, point.problem.op) + " x" + std::to_string(point.compute.threads);
+  const auto [entry, is_new] = feasible_formats_.try_emplace(key, false);
+  if (is_new) entry->second = seems_feasible(point);
+  return entry->second && (!usable_ || usable_(point));
 }
 
 Candidate Ranking::candidate(const SuperSchedule& point, double cost) {
@@ -89,7 +101,7 @@ Candidate Ranking::candidate(const SuperSchedule& point, double cost) {
 std::vector<Candidate> Ranking::search(int num_results, int64_t evaluations, size_t num_sure) {
   const search::Query* query = lookup_ && lookup_->query ? &*lookup_->query : nullptr;
   const auto search = search::make_search(options_.search, query);
-  const auto allowed = [this](const SuperSchedule& point) { return seems_feasible(point); };
+  const auto allowed = [this](const SuperSchedule& point) { return may_be_tried(point); };
   std::vector<Candidate> candidates;
   for (const search::Scored& found :
        search->run(space_, counting_, allowed, evaluations, random_, num_results))
@@ -111,7 +123,8 @@ std::vector<Candidate> Ranking::neighbours(const std::vector<SuperSchedule>& poi
   std::vector<Candidate> candidates;
   for (const size_t n : order) {
     if (candidates.size() == num_results) break;
-    if (feasible(fresh[n])) candidates.push_back(candidate(fresh[n], costs[n]));
+    if ((!usable_ || usable_(fresh[n])) && feasible(fresh[n]))
+      candidates.push_back(candidate(fresh[n], costs[n]));
   }
   return candidates;
 }

@@ -5,6 +5,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "waco/model/closed_form.hpp"
@@ -20,6 +22,10 @@ class Ranking {
   Ranking(const matrix::SparseTensor& tensor, const TuneOptions& options, int threads,
           model::Ceilings ceilings);
 
+  /// From now on only points that `usable` accepts are found. It is asked once for a point that would be
+  /// followed or returned, after the limits.
+  void keep_to(search::Feasible usable) { usable_ = std::move(usable); }
+
   /// The best points of a search over the whole space, cheapest first. Of the first `num_sure` the storage
   /// is known exactly and within the limits; that of the others is only estimated.
   std::vector<Candidate> search(int num_results, int64_t evaluations, size_t num_sure);
@@ -31,6 +37,8 @@ class Ranking {
   /// measured.
   std::vector<Candidate> judge(const std::vector<schedule::SuperSchedule>& points);
 
+  /// About as many bytes as the point stores.
+  double expected_bytes(const schedule::SuperSchedule& point);
   /// Predicted nanoseconds of fixed_csr.
   double csr_ns() const { return csr_ns_; }
 
@@ -62,6 +70,7 @@ class Ranking {
 
   bool feasible(const schedule::SuperSchedule& point) const;
   bool seems_feasible(const schedule::SuperSchedule& point);
+  bool may_be_tried(const schedule::SuperSchedule& point);
   Candidate candidate(const schedule::SuperSchedule& point, double cost);
 
   const TuneOptions& options_;
@@ -75,6 +84,8 @@ class Ranking {
   double csr_ns_ = 0;
   double features_s_ = 0;
   std::set<std::string> returned_;  ///< text forms
+  search::Feasible usable_;         ///< of keep_to(); null: all are
+  std::unordered_map<std::string, bool> feasible_formats_;
 };
 
 }  // namespace waco::tune

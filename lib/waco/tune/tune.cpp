@@ -11,6 +11,7 @@
 #include "waco/base/files.hpp"
 #include "waco/measure/compiler.hpp"
 #include "waco/tune/decision.hpp"
+#include "waco/tune/packing_forecast.hpp"
 #include "waco/tune/run.hpp"
 
 namespace waco::tune {
@@ -82,7 +83,8 @@ void Run::choose_effort() {
   Outlook outlook;
   outlook.csr_ns = ranking_->csr_ns();
   outlook.best_ns = first.predicted_cost_ns.value_or(outlook.csr_ns);
-  outlook.pack_ns = packing_forecast_ns(first.measurement.point, tensor_.num_nonzeros(), result_.threads);
+  outlook.pack_ns = packing_forecast_ns(first.measurement.point, tensor_.num_nonzeros(),
+                                        ranking_->expected_bytes(first.measurement.point), result_.threads);
   outlook.ranked_ns = result_.seconds.rank() * 1e9;
   open_session();
   outlook.compile_ns = session_->has_kernel(first.measurement.point) ? 0 : kCompile_ns;

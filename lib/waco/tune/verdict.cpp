@@ -94,20 +94,6 @@ std::string predicted_account(const Verdict& verdict) {
 
 }  // namespace
 
-double packing_forecast_ns(const schedule::SuperSchedule& point, int64_t num_nonzeros, int threads) {
-  // Medians over the records of data/datasets, in nanoseconds of one core.
-  constexpr double kRows = 6, kSlices = 14, kBlocks = 20, kTuples = 34;
-  bool tuples = false, slices = false;
-  for (const schedule::Level& level : point.format.levels) {
-    tuples = tuples || level.kind == schedule::LevelKind::kSingleton;
-    slices = slices || level.kind == schedule::LevelKind::kEll || level.kind == schedule::LevelKind::kSliced;
-  }
-  const auto& split = point.format.split;
-  const bool whole = std::all_of(split.begin(), split.end(), [](int32_t s) { return s == 1; });
-  const double per_nonzero = tuples ? kTuples : slices ? kSlices : whole ? kRows : kBlocks;
-  return per_nonzero * static_cast<double>(num_nonzeros) / std::max(1, threads);
-}
-
 std::vector<Way> forecast(const Outlook& outlook) {
   std::vector<Way> ways = {{std::nullopt, 0, 0, outlook.csr_ns}};
   for (const Effort effort : kEfforts)

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "waco/schedule/super_schedule.hpp"
 #include "waco/tune/effort.hpp"
 
 namespace waco::tune {
@@ -33,10 +32,6 @@ struct Outlook {
   double compile_ns = 0;  ///< wall time of one kernel that is not in the cache; 0 when all are
   int threads = 1;
 };
-
-/// Nanoseconds that packing `num_nonzeros` as `point` says takes on so many threads: by the kind of format,
-/// as measured on the matrices of docs/performance.md.
-double packing_forecast_ns(const schedule::SuperSchedule& point, int64_t num_nonzeros, int threads);
 
 /// CSR as it is, then every effort. Measuring more candidates finds faster plans and takes longer.
 std::vector<Way> forecast(const Outlook& outlook);
