@@ -33,7 +33,7 @@ ExitCode calibrate_models(const Options& options, const StopToken& stop) {
   return ExitCode::kDone;
 }
 
-/// Fills the kernel cache; a run that is stopped is continued by the next.
+/// Of one problem.
 ExitCode prepare(const Options& options, const tune::TuneOptions& tuning, const StopToken& stop) {
   tune::PackOptions pack;
   pack.num_kernels = options.prepare;
@@ -45,12 +45,33 @@ ExitCode prepare(const Options& options, const tune::TuneOptions& tuning, const 
   return report.complete ? ExitCode::kDone : ExitCode::kPartial;
 }
 
+/// Fills the kernel cache for the problem that is asked for, or for all usual ones; a run that is stopped is
+/// continued by the next.
+ExitCode prepare_all(const Options& options, const StopToken& stop) {
+  const tune::ProblemOptions& asked = options.problem;
+  if (!asked.op.empty() || !asked.schedules.empty())
+    return prepare(options, tune_options(options, tune::choose_problem(asked)), stop);
+  if (asked.rhs) throw UsageError("--prepare takes --rhs with --op only");
+  if (!options.ranking.model.empty() && options.ranking.model != "none")
+    throw UsageError("--prepare takes --model with --op only: a model is for one op");
+  const auto type = schedule::parse_value_type(asked.type).value_or(schedule::ValueType::kF32);
+  ExitCode code = ExitCode::kDone;
+  for (const schedule::Problem& problem : tune::usual_problems(type)) {
+    if (stop.stop_requested()) return ExitCode::kPartial;
+    const std::string size = problem.rhs > 1 ? fmt::format(" J={}", problem.rhs) : "";
+    spdlog::info("{} {}{}:", schedule::name(problem.op), schedule::name(problem.type), size);
+    if (prepare(options, tune_options(options, {problem, {}}), stop) != ExitCode::kDone)
+      code = ExitCode::kPartial;
+  }
+  return code;
+}
+
 ExitCode run(const Options& options, const StopToken& stop) {
   if (options.calibrate) return calibrate_models(options, stop);
+  if (options.prepare > 0) return prepare_all(options, stop);
   const tune::ChosenProblem chosen = tune::choose_problem(options.problem);
-  if (options.prepare == 0 && options.single()) return tune_one(options, chosen, stop);
+  if (options.single()) return tune_one(options, chosen, stop);
   const tune::TuneOptions tuning = tune_options(options, chosen);
-  if (options.prepare > 0) return prepare(options, tuning, stop);
   return tune_several(options, tuning, stop);
 }
 

@@ -38,11 +38,30 @@ TEST_CASE("cli: kernels are compiled ahead once", "[cli]") {
   CHECK(second.err.find("3 were there") != std::string::npos);
 }
 
-TEST_CASE("cli: compiling ahead takes an op and no matrix", "[cli]") {
+TEST_CASE("cli: without an op kernels of every op are compiled ahead", "[cli]") {
+  const Workspace work;
+  const auto program = [&] {
+    return tune().with("--prepare", "2", "--model", "none").environment("XDG_CACHE_HOME", work.path("cache"));
+  };
+  const RunResult first = program().run();
+  INFO(first.err);
+  REQUIRE(first.ok());
+  for (const char* problem :
+       {"spmv f32:", "spmm f32 J=256:", "sddmm f32 J=256:", "mttkrp f32 J=16:", "spmm f32 J=32:"})
+    CHECK_THAT(first.err, Catch::Contains(problem));
+  CHECK(first.err.find("2 kernels compiled") != std::string::npos);
+  const RunResult second = program().run();
+  INFO(second.err);
+  REQUIRE(second.ok());
+  CHECK(second.err.find("2 were there") != std::string::npos);
+}
+
+TEST_CASE("cli: compiling ahead takes no matrix, and a size or model only with an op", "[cli]") {
   const Workspace work;
   check_refused(prepare(work, "3").with(work.matrix()), 2, "no matrix");
   check_refused(prepare(work, "0"), 2, "--prepare");
-  check_refused(tune().with("--prepare", "3"), 2, "--op");
+  check_refused(tune().with("--prepare", "3", "--rhs", "8"), 2, "--op");
+  check_refused(tune().with("--prepare", "3", "--model", work.path("model")), 2, "--op");
 }
 
 TEST_CASE("cli: a limit of the kernel cache that is not a number is refused", "[cli]") {

@@ -104,6 +104,16 @@ class Ballot {
 
 }  // namespace
 
+std::vector<schedule::Problem> usual_problems(schedule::ValueType type) {
+  constexpr int64_t kNarrow = 32;
+  using schedule::Op;
+  std::vector<schedule::Problem> problems;
+  for (const Op op : {Op::kSpmv, Op::kSpmm, Op::kSddmm, Op::kMttkrp})
+    problems.push_back({op, type, schedule::default_rhs(op)});
+  problems.push_back({Op::kSpmm, type, kNarrow});
+  return problems;
+}
+
 std::vector<measure::CompileRequest> choose_kernels(const TuneOptions& tuning, const PackOptions& options,
                                                     const StopToken& stop) {
   const int threads = tuning.threads > 0 ? tuning.threads : usable_threads();

@@ -16,6 +16,9 @@ struct PackOptions {
   int candidates = 12;     ///< of each pattern that get a vote
 };
 
+/// Every op at its default dense size, and SpMM for narrow operands too.
+std::vector<schedule::Problem> usual_problems(schedule::ValueType type);
+
 /// At most `num_kernels` distinct kernels of the problem of `tuning`, those most often wanted first. A point
 /// that is among the best of a pattern votes for its kernel there, and with less weight for the kernels that
 /// it has on patterns of other sizes and divisibility. Ends early, with fewer votes, when a stop is
