@@ -32,16 +32,27 @@ void print_document(const std::string& text) {
   if (std::fflush(stdout) != 0) throw EnvironmentError("stdout can't be written");
 }
 
+/// A kernel whose result was not checked is not written.
+void write_kernel(const Options& options, const matrix::SparseTensor& tensor,
+                  const tune::TuneResult& result) {
+  if (!result.best || !result.best->verified) {
+    spdlog::warn(
+        "{} was not written: {}", options.kernel_file,
+        result.complete ? "no point could be verified" : "the run was stopped before a kernel was verified");
+    return;
+  }
+  write_file_atomically(options.kernel_file, tune::emit_best(tensor, result, version_line(kProgram)));
+  spdlog::info("wrote {}{}", options.kernel_file,
+               result.best->is_baseline ? ": the kernel of fixed_csr, which is the answer" : "");
+}
+
 void write(const Options& options, const matrix::SparseTensor& tensor, const tune::TuneResult& result) {
   const nlohmann::ordered_json document = tune::plan_document(result, kProgram, options.command);
   if (!options.plan_file.empty()) {
     write_file_atomically(options.plan_file, document.dump(2, ' ', false, kReplace) + "\n");
     spdlog::info("wrote {}", options.plan_file);
   }
-  if (!options.kernel_file.empty() && result.best && result.best->verified) {
-    write_file_atomically(options.kernel_file, tune::emit_best(tensor, result, version_line(kProgram)));
-    spdlog::info("wrote {}", options.kernel_file);
-  }
+  if (!options.kernel_file.empty()) write_kernel(options, tensor, result);
   if (options.json) print_document(document.dump(2, ' ', false, kReplace));
   if (options.jsonl) print_document(document.dump(-1, ' ', false, kReplace));
 }
@@ -115,7 +126,8 @@ Batch gather(const Options& options, const tune::TuneOptions& tuning) {
   if (options.plan_file.empty()) return batch;
   std::filesystem::path file = options.plan_file;
   if (shard.count > 1) file = shard_path(file, shard);
-  batch.file = std::make_unique<tune::ResultFile>(file, describe_machine(tuning.compiler));
+  batch.file = std::make_unique<tune::ResultFile>(
+      file, describe_machine(tuning.no_compile ? std::string() : tuning.compiler));
   return batch;
 }
 

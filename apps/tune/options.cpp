@@ -17,6 +17,7 @@ constexpr const char* kExamples = R"(Examples:
   waco-tune --list matrices.txt --op spmv -o results.jsonl       (run again, it does what is missing)
   waco-tune --calibrate --op spmv --minutes 5
   waco-tune --prepare 300 --op spmv          (compiles ahead what later runs will most likely measure)
+  waco-tune mesh.mtx --op spmv --no-compile  (measures what is compiled already; needs no compiler)
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 unreadable input, 4 verification failed, 5 compiler unusable,
 6 some of several matrices failed.)";
@@ -42,9 +43,13 @@ bool parse(int argc, char** argv, Options& options) {
       ->check(CLI::IsMember({"none", "quick", "normal", "full"}));
   app.add_flag("--check", options.check,
                "With --effort none: compile the first point all the same and check its result");
-  app.add_option("--prepare", options.prepare,
-                 "Instead of tuning, compile so many kernels that are often among the best")
-      ->check(CLI::Range(1, 100000));
+  auto* prepare = app.add_option("--prepare", options.prepare,
+                                 "Instead of tuning, compile so many kernels that are often among the best "
+                                 "(of --op, or of every op)")
+                      ->check(CLI::Range(1, 100000));
+  app.add_flag("--no-compile", options.no_compile,
+               "Compile nothing: measure only points whose kernels are in the cache, as after --prepare")
+      ->excludes(prepare);
   app.add_option("--calls", options.calls,
                  "How often the kernel will run: chooses the effort, and CSR unless a plan pays")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 60));
@@ -65,7 +70,8 @@ bool parse(int argc, char** argv, Options& options) {
   auto* calibrate =
       app.add_flag("--calibrate", options.calibrate,
                    "Measure for some minutes and fit the built-in model (of --op, or of every op) "
-                   "to this machine");
+                   "to this machine")
+          ->excludes(app.get_option("--no-compile"));
   app.add_option("--minutes", options.minutes, "Of measuring for each op that is calibrated")
       ->needs(calibrate)
       ->check(CLI::PositiveNumber)
@@ -98,6 +104,7 @@ tune::TuneOptions tune_options(const Options& options, const tune::ChosenProblem
   result.calls = options.calls;
   result.effort_by_calls = options.calls && options.effort.empty() && chosen.points.empty();
   result.check = options.check || !options.kernel_file.empty();
+  result.no_compile = options.no_compile;
   result.top = options.top;
   result.max_fill = options.max_fill;
   result.subspace = *schedule::parse_subspace(options.space);

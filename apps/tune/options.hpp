@@ -32,6 +32,7 @@ struct Options {
   bool calibrate = false;
   double minutes = 5;
   bool check = false;
+  bool no_compile = false;
   int prepare = 0;
   bool json = false;
   bool jsonl = false;

@@ -112,6 +112,34 @@ TEST_CASE("cli: a kernel is checked before it is emitted, whatever the effort", 
   check_kernel(work, work.path("kernel.cpp"), matrix);
 }
 
+TEST_CASE("cli: the kernel of CSR is emitted when the verdict is to stay on CSR", "[cli]") {
+  Workspace work;
+  const std::string matrix = work.matrix(), kernel = work.path("kernel.cpp");
+  const RunResult result =
+      tune().with(matrix, "--op", "spmv", "--calls", "1", "--emit", kernel, "--json").run();
+  INFO(result.err);
+  REQUIRE(result.ok());
+  const json document = json::parse(result.out);
+  CHECK(document.at("verdict").at("chosen").is_null());
+  CHECK(document.at("best").at("is_baseline") == true);
+  CHECK(document.at("best").at("verified") == true);
+  CHECK(document.at("baseline").is_null());
+  CHECK_THAT(result.err, Catch::Contains("the kernel of fixed_csr"));
+  check_kernel(work, kernel, matrix);
+}
+
+TEST_CASE("cli: finalists keep the time that compiling them took", "[cli]") {
+  Workspace work;
+  const RunResult result = tune()
+                               .with(work.matrix(), "--effort", "quick", "--json", "--schedule",
+                                     "spmv f32 | A: i:U k:C | loop: i k | par: i static x2")
+                               .environment("XDG_CACHE_HOME", work.path("cache"))
+                               .run();
+  INFO(result.err);
+  REQUIRE(result.ok());
+  CHECK(json::parse(result.out).at("candidates").at(0).at("compile_ns").get<int64_t>() > 0);
+}
+
 TEST_CASE("cli: a given schedule is measured, and only that", "[cli]") {
   Workspace work;
   const std::string text = "spmv f64 | A: i1:U k:C i0:U [i/2] | loop: i1 k i0 | par: i1 static x2";

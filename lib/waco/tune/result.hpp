@@ -65,6 +65,8 @@ struct TuneResult {
   schedule::Subspace subspace = schedule::Subspace::kAll;
   Machine machine;
 
+  bool no_compile = false;         ///< nothing was to be compiled
+  int64_t num_without_kernel = 0;  ///< points passed over then, as their kernels were not in the cache
   std::optional<measure::Measurement> baseline;
   std::vector<Candidate>
       candidates;            ///< fastest first, then those not timed to the end, then those that failed

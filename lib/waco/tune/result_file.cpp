@@ -25,6 +25,7 @@ nlohmann::ordered_json asked_json(const TuneOptions& options) {
                                   {"search", options.search}};
   // Lines that were written before there was a choice stay valid.
   if (options.subspace != schedule::Subspace::kAll) asked["space"] = schedule::name(options.subspace);
+  if (options.no_compile) asked["no_compile"] = true;
   return asked;
 }
 
@@ -38,7 +39,8 @@ nlohmann::ordered_json listed_document(const ListedResult& result, const TuneOpt
                                        std::string_view program, const std::string& command) {
   nlohmann::ordered_json line = result.document;
   if (line.is_null()) {
-    line = artifact_header(kPlanFormat, kPlanVersion, program, command, describe_machine(options.compiler));
+    line = artifact_header(kPlanFormat, kPlanVersion, program, command,
+                           describe_machine(options.no_compile ? std::string() : options.compiler));
   }
   line["asked"] = asked_json(options);
   line["input"] = result.input;

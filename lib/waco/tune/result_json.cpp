@@ -63,6 +63,8 @@ json to_json(const TuneResult& result) {
           {"cost_model", result.cost_model},
           {"search", result.search},
           {"space", schedule::name(result.subspace)},
+          {"no_compile", result.no_compile},
+          {"num_without_kernel", result.num_without_kernel},
           {"parts", parts},
           {"baseline", result.baseline ? json(*result.baseline) : json(nullptr)},
           {"candidates", candidates},

@@ -1,4 +1,4 @@
-// One run of tuning, whose stages tune.cpp and run_measure.cpp hold.
+// One run of tuning, whose stages tune.cpp and run_*.cpp hold.
 #pragma once
 
 #include <chrono>
@@ -37,12 +37,15 @@ class Run {
 
  private:
   void describe();
+  CompilerTarget target();
+  void keep_to_cache();
   model::Ceilings ceilings();
   void rank();
   void choose_effort();
   void set_effort(Effort effort);
   void search(Effort effort);
   void stay_on_csr();
+  void verify_csr();
   void settle();
   void measure_all();
   void refine();
@@ -62,6 +65,7 @@ class Run {
   StopToken whole_budget_;  ///< no final round after this
   StopToken first_budget_;  ///< no more candidates after this
   TuneResult result_;
+  std::optional<measure::Compiler> kernels_of_;  ///< nothing is compiled: whose kernels are measured
   std::optional<Ranking> ranking_;
   std::optional<measure::Session> session_;
   std::vector<measure::Measurement> finals_;

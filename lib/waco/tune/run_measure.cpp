@@ -25,6 +25,7 @@ void Run::open_session() {
   measure::MeasureOptions options;
   options.threads = result_.threads;
   options.compiler = options_.compiler;
+  options.kernels_of = kernels_of_;
   options.seed = options_.seed;
   options.quick.budget_s = plan_.sample_s;
   options.final.budget_s = plan_.final_s;
@@ -99,14 +100,18 @@ void Run::hold_final() {
   if (final_skipped_) return;
   spdlog::info("{} finalists and fixed_csr in common rounds", finalists.size());
   finals_ = session_->compete(finalists);
-  // The final's times are the better ones: longer, and all in common rounds.
-  for (const Measurement& final : finals_)
-    for (Candidate& candidate : result_.candidates)
-      if (final.ok() && candidate.measurement.point == final.point) candidate.measurement = final;
+  // The final's times are the better ones: longer, and all in common rounds. Compiling was over by then.
+  for (Measurement& final : finals_)
+    for (Candidate& candidate : result_.candidates) {
+      if (!final.ok() || candidate.measurement.point != final.point) continue;
+      final.compile_ns = candidate.measurement.compile_ns;
+      candidate.measurement = final;
+    }
 }
 
 /// Without timing: the cheapest point whose result is right.
 void Run::verify_first() {
+  if (result_.candidates.empty()) return stay_on_csr();
   for (Candidate& candidate : result_.candidates) {
     if (candidate.measured || signals_.stop_requested()) continue;
     measure({&candidate});

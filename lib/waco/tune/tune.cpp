@@ -9,9 +9,7 @@
 
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
-#include "waco/measure/compiler.hpp"
 #include "waco/tune/decision.hpp"
-#include "waco/tune/packing_forecast.hpp"
 #include "waco/tune/run.hpp"
 
 namespace waco::tune {
@@ -21,7 +19,8 @@ using schedule::SuperSchedule;
 
 namespace {
 
-constexpr double kFinalShare = 0.25;  ///< of the budget, kept for the final round
+constexpr double kFinalShare = 0.25;         ///< of the budget, kept for the final round
+constexpr int64_t kMostEvaluations = 10000;  ///< of a search for points that have a kernel
 
 }  // namespace
 
@@ -40,7 +39,7 @@ void Run::describe() {
   result_.problem = options_.problem;
   result_.threads = options_.threads > 0 ? options_.threads : usable_threads();
   result_.seed = options_.seed;
-  result_.machine = describe_machine(measure::remembered_target(options_.compiler));
+  result_.machine = describe_machine(target());
   result_.cost_model = options_.cost_model();
   result_.search = options_.search;
   result_.subspace = options_.subspace;
@@ -57,6 +56,7 @@ void Run::rank() {
   ranking_.emplace(tensor_, options_, result_.threads, std::move(machine));
   result_.seconds.features = ranking_->features_s();
   result_.seconds.search -= result_.seconds.features;
+  keep_to_cache();
   if (options_.points.empty()) {
     search(options_.effort_by_calls ? Effort::kNone : result_.effort);
   } else {
@@ -66,40 +66,22 @@ void Run::rank() {
 
 void Run::search(Effort effort) {
   set_effort(effort);
+  result_.num_without_kernel = 0;
   const bool indexed = search::needs_index(options_.search);
   // Whatever is measured or is the answer has to be within the limits for certain.
   const size_t num_sure = effort == Effort::kNone ? 1 : static_cast<size_t>(plan_.top);
-  result_.candidates =
-      ranking_->search(plan_.top, indexed ? plan_.index_evaluations : plan_.evaluations, num_sure);
+  const int64_t evaluations = indexed ? plan_.index_evaluations : plan_.evaluations;
+  result_.candidates = ranking_->search(plan_.top, evaluations, num_sure);
+  if (result_.num_without_kernel > 0 && effort != Effort::kNone &&
+      std::ssize(result_.candidates) < plan_.top) {
+    // Too few of them have a kernel: further down in rank there are more.
+    result_.num_without_kernel = 0;
+    result_.candidates = ranking_->search(plan_.top, std::max(kMostEvaluations, evaluations), num_sure);
+  }
   result_.num_ranked = ranking_->num_ranked();
   spdlog::info("ranked {} points, {} to measure", result_.num_ranked, result_.candidates.size());
-}
-
-/// What every effort would cost in all, and with effort_by_calls, which is taken.
-void Run::choose_effort() {
-  constexpr double kCompile_ns = 0.35e9;
-  if (!options_.calls || result_.candidates.empty()) return;
-  const Candidate& first = result_.candidates[0];
-  Outlook outlook;
-  outlook.csr_ns = ranking_->csr_ns();
-  outlook.best_ns = first.predicted_cost_ns.value_or(outlook.csr_ns);
-  outlook.pack_ns = packing_forecast_ns(first.measurement.point, tensor_.num_nonzeros(),
-                                        ranking_->expected_bytes(first.measurement.point), result_.threads);
-  outlook.ranked_ns = result_.seconds.rank() * 1e9;
-  open_session();
-  outlook.compile_ns = session_->has_kernel(first.measurement.point) ? 0 : kCompile_ns;
-  outlook.threads = result_.threads;
-  Verdict& verdict = result_.verdict.emplace();
-  verdict.calls = *options_.calls;
-  verdict.forecasts = forecast(outlook);
-  verdict.compile_ns = outlook.compile_ns;
-  verdict.chosen = options_.effort_by_calls ? cheapest(verdict.forecasts, verdict.calls).effort
-                                            : std::optional(options_.effort);
-  spdlog::info("forecasts:\n{}", forecast_text(verdict));
-  if (options_.effort_by_calls && verdict.chosen && *verdict.chosen != result_.effort) {
-    const Stopwatch watch(result_.seconds.search);
-    search(*verdict.chosen);
-  }
+  if (result_.num_without_kernel > 0)
+    spdlog::info("{} points passed over, as their kernels are not in the cache", result_.num_without_kernel);
 }
 
 /// Whether the answer is a prediction: nothing is compiled or run.
@@ -110,32 +92,6 @@ bool Run::only_ranks() const {
 void Run::take_first() {
   if (result_.candidates.empty()) return;
   result_.best.emplace().point = result_.candidates[0].measurement.point;
-}
-
-/// fixed_csr without a measurement.
-void Run::stay_on_csr() {
-  Best& best = result_.best.emplace();
-  best.point = schedule::csr_point(options_.problem, result_.threads);
-  best.is_baseline = true;
-}
-
-/// With the number of calls known, the plan has to pay; where nothing was timed, by what is predicted.
-void Run::settle() {
-  if (!result_.verdict || !result_.best) return;
-  Verdict& verdict = *result_.verdict;
-  const double spent_ns = (result_.seconds.machine + result_.seconds.rank() + result_.seconds.measure) * 1e9;
-  const auto pack_ns = static_cast<double>(result_.best->pack_ns);
-  if (!result_.baseline) {
-    verdict.predict(spent_ns, result_.best->verified ? std::optional(pack_ns) : std::nullopt);
-    if (!verdict.pays()) stay_on_csr();
-    return;
-  }
-  verdict.spent_ns = spent_ns;
-  verdict.csr_ns = result_.baseline->median_ns();
-  verdict.happened =
-      Way{result_.effort, spent_ns, result_.best->is_baseline ? 0 : pack_ns, result_.best->time_ns.median};
-  verdict.break_even_calls = result_.break_even_calls();
-  if (!verdict.pays()) result_.best = decide(*result_.baseline, {}, result_.threads);
 }
 
 void Run::note_stop() {
@@ -171,6 +127,12 @@ void Run::add_warnings() {
         fmt::format("this machine is busy: {:.0f} % of the samples were thrown away; times may be off, run "
                     "again when it is idle",
                     rejected * 100));
+  if (options_.no_compile && result_.baseline && options_.points.empty() &&
+      std::ssize(result_.candidates) < plan_.top)
+    result_.warnings.push_back(
+        fmt::format("only {} of {} points to measure had a kernel in the cache; waco-tune --prepare, with a "
+                    "compiler, adds more",
+                    result_.candidates.size(), plan_.top));
   if (!result_.complete)
     result_.warnings.push_back(
         fmt::format("stopped early ({}): this is the best so far", result_.stopped_by));

@@ -24,8 +24,10 @@ struct TuneOptions {
   Effort effort = Effort::kNormal;
   /// How often the kernel will run: adds a verdict to the result, and fixed_csr wins unless the plan pays.
   std::optional<int64_t> calls;
-  bool effort_by_calls = false;       ///< the verdict chooses the effort, or to stay on CSR
-  bool check = false;                 ///< effort none also compiles the first point and checks its result
+  bool effort_by_calls = false;  ///< the verdict chooses the effort, or to stay on CSR
+  bool check = false;            ///< effort none also compiles the first point and checks its result
+  /// Nothing is compiled: only points whose kernels are in the user's cache are measured.
+  bool no_compile = false;
   std::optional<int> top;             ///< candidates to measure; by default what the effort says
   double max_fill = 20;               ///< values stored per nonzero
   std::optional<double> budget_s;     ///< no new work is started after this; by default what the effort says
@@ -45,7 +47,7 @@ struct TuneOptions {
 ///
 /// Throws UsageError when op and order, a given point or the model do not fit the tensor, or the search lacks
 /// its index, and EnvironmentError when
-/// nothing can be measured at all (see measure::Session).
+/// nothing can be measured at all (see measure::Session; with no_compile measure::compiler_of_kernels).
 TuneResult tune(const matrix::SparseTensor& tensor, const TuneOptions& options, const StopToken& stop);
 
 }  // namespace waco::tune

@@ -1,0 +1,49 @@
+// Runs that compile nothing: whose kernels they use, and which points have one.
+#include <memory>
+
+#include "waco/base/error.hpp"
+#include "waco/measure/kernel_cache.hpp"
+#include "waco/measure/noted_compilers.hpp"
+#include "waco/measure/requests.hpp"
+#include "waco/tune/run.hpp"
+
+namespace waco::tune {
+
+using schedule::SuperSchedule;
+
+/// What code is made for. Ranking alone needs no kernel, and takes what is known of kernels only where no
+/// compiler is to be asked.
+CompilerTarget Run::target() {
+  if (!options_.no_compile) return measure::remembered_target(options_.compiler);
+  const auto choose = [this] {
+    kernels_of_ = measure::compiler_of_kernels(tensor_, options_.problem, options_.compiler);
+    return kernels_of_->target();
+  };
+  if (!only_ranks()) return choose();
+  try {
+    choose();
+  } catch (const EnvironmentError&) {
+    return measure::remembered_target(options_.compiler);
+  }
+  try {
+    return measure::remembered_target(options_.compiler);
+  } catch (const EnvironmentError&) {
+    return kernels_of_->target();
+  }
+}
+
+/// Points without a kernel are passed over, and those that follow in rank take their places.
+void Run::keep_to_cache() {
+  result_.no_compile = options_.no_compile;
+  if (!options_.no_compile || only_ranks()) return;
+  const auto cache = std::make_shared<const measure::KernelCache>(
+      *kernels_of_, std::filesystem::path{}, measure::kernel_cache_limit(), measure::Compiling::kNever);
+  ranking_->keep_to([this, cache](const SuperSchedule& point) {
+    const bool there = cache->has(measure::kernel_request(
+        point, tensor_.dims, measure::usual_pos_bytes(tensor_), result_.machine.compiler.vector_bytes));
+    if (!there) ++result_.num_without_kernel;
+    return there;
+  });
+}
+
+}  // namespace waco::tune

@@ -1,0 +1,80 @@
+// Runs that are told the number of calls: which effort pays, and whether the plan does.
+#include <spdlog/spdlog.h>
+
+#include "waco/base/error.hpp"
+#include "waco/tune/decision.hpp"
+#include "waco/tune/packing_forecast.hpp"
+#include "waco/tune/run.hpp"
+
+namespace waco::tune {
+
+using measure::Measurement;
+
+/// What every effort would cost in all, and with effort_by_calls, which is taken.
+void Run::choose_effort() {
+  constexpr double kCompile_ns = 0.35e9;
+  if (options_.calls && result_.candidates.empty()) set_effort(options_.effort);
+  if (!options_.calls || result_.candidates.empty()) return;
+  const Candidate& first = result_.candidates[0];
+  Outlook outlook;
+  outlook.csr_ns = ranking_->csr_ns();
+  outlook.best_ns = first.predicted_cost_ns.value_or(outlook.csr_ns);
+  outlook.pack_ns = packing_forecast_ns(first.measurement.point, tensor_.num_nonzeros(),
+                                        ranking_->expected_bytes(first.measurement.point), result_.threads);
+  outlook.ranked_ns = result_.seconds.rank() * 1e9;
+  if (!options_.no_compile || kernels_of_) open_session();
+  outlook.compile_ns = session_ && session_->has_kernel(first.measurement.point) ? 0 : kCompile_ns;
+  outlook.threads = result_.threads;
+  Verdict& verdict = result_.verdict.emplace();
+  verdict.calls = *options_.calls;
+  verdict.forecasts = forecast(outlook);
+  verdict.compile_ns = outlook.compile_ns;
+  verdict.chosen = options_.effort_by_calls ? cheapest(verdict.forecasts, verdict.calls).effort
+                                            : std::optional(options_.effort);
+  spdlog::info("forecasts:\n{}", forecast_text(verdict));
+  if (options_.effort_by_calls && verdict.chosen && *verdict.chosen != result_.effort) {
+    const Stopwatch watch(result_.seconds.search);
+    search(*verdict.chosen);
+  }
+}
+
+/// fixed_csr without a measurement; verified where that was asked for.
+void Run::stay_on_csr() {
+  Best& best = result_.best.emplace();
+  best.point = schedule::csr_point(options_.problem, result_.threads);
+  best.is_baseline = true;
+  if (options_.check) verify_csr();
+}
+
+void Run::verify_csr() {
+  if (!session_) open_session();
+  try {
+    const Measurement& csr = session_->baseline();
+    result_.best->verified = csr.ok();
+    result_.best->pack_ns = csr.pack_ns;
+    result_.best->stored_bytes = csr.stored_bytes;
+  } catch (const EnvironmentError&) {
+    if (!signals_.stop_requested()) throw;
+  }
+}
+
+/// With the number of calls known, the plan has to pay; where nothing was timed, by what is predicted.
+void Run::settle() {
+  if (!result_.verdict || !result_.best) return;
+  Verdict& verdict = *result_.verdict;
+  const double spent_ns = (result_.seconds.machine + result_.seconds.rank() + result_.seconds.measure) * 1e9;
+  const auto pack_ns = static_cast<double>(result_.best->pack_ns);
+  if (!result_.baseline) {
+    verdict.predict(spent_ns, result_.best->verified ? std::optional(pack_ns) : std::nullopt);
+    if (!verdict.pays()) stay_on_csr();
+    return;
+  }
+  verdict.spent_ns = spent_ns;
+  verdict.csr_ns = result_.baseline->median_ns();
+  verdict.happened =
+      Way{result_.effort, spent_ns, result_.best->is_baseline ? 0 : pack_ns, result_.best->time_ns.median};
+  verdict.break_even_calls = result_.break_even_calls();
+  if (!verdict.pays()) result_.best = decide(*result_.baseline, {}, result_.threads);
+}
+
+}  // namespace waco::tune

@@ -1,0 +1,139 @@
+// waco-tune --no-compile through the real program: with kernels compiled ahead, and no compiler.
+#include <filesystem>
+#include <set>
+
+#include "program.hpp"
+
+using namespace waco;
+using namespace waco::cli;
+using nlohmann::json;
+
+namespace {
+
+/// No program is found, so that whatever would run a compiler fails.
+Program& without_programs(Program& program, const Workspace& work) {
+  return program.environment("XDG_CACHE_HOME", work.path("cache"))
+      .environment("PATH", work.path("no-programs"))
+      .environment("CXX", "");
+}
+
+Program tune_only(const Workspace& work, const std::string& matrix) {
+  Program program = tune().with(matrix, "--op", "spmv", "--model", "none", "--no-compile");
+  return without_programs(program, work);
+}
+
+void prepare(const Workspace& work, const std::string& count) {
+  const RunResult result = tune()
+                               .with("--prepare", count, "--op", "spmv", "--model", "none")
+                               .environment("XDG_CACHE_HOME", work.path("cache"))
+                               .run();
+  INFO(result.err);
+  REQUIRE(result.ok());
+}
+
+std::set<std::string> kernels(const Workspace& work) {
+  std::set<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator(work.path("cache/waco/kernels")))
+    names.insert(file.path().filename().string());
+  return names;
+}
+
+json document_of(const Program& program) {
+  const RunResult result = program.run();
+  INFO(result.err);
+  REQUIRE(result.ok());
+  return json::parse(result.out);
+}
+
+}  // namespace
+
+TEST_CASE("cli: without a compiler as many points are measured as their kernels allow", "[cli]") {
+  const Workspace work;
+  const std::string matrix = work.matrix(3000, 2000, 0.004);
+  prepare(work, "60");
+  const auto before = kernels(work);
+
+  const json quick = document_of(tune_only(work, matrix).with("--effort", "quick", "--json"));
+  CHECK(quick.at("no_compile") == true);
+  CHECK(quick.at("candidates").size() == 4);
+  for (const json& candidate : quick.at("candidates")) {
+    CHECK(candidate.at("status") == "ok");
+    CHECK(candidate.at("compile_ns") == 0);
+  }
+  CHECK(quick.at("best").at("verified") == true);
+  CHECK(quick.at("num_without_kernel").get<int>() > 0);
+
+  const json full =
+      document_of(tune_only(work, matrix).with("--effort", "full", "--budget", "20", "--top", "5", "--json"));
+  CHECK(full.at("candidates").size() >= 5);
+  for (const json& candidate : full.at("candidates")) CHECK(candidate.at("status") == "ok");
+
+  const json checked = document_of(tune_only(work, matrix).with("--effort", "none", "--check", "--json"));
+  CHECK(checked.at("best").at("verified") == true);
+  const json often = document_of(tune_only(work, matrix).with("--calls", "1000000000", "--json"));
+  CHECK(often.at("best").at("verified") == true);
+  CHECK(kernels(work) == before);
+}
+
+TEST_CASE("cli: ranking alone is the same with and without compiling", "[cli]") {
+  const Workspace work;
+  const std::string matrix = work.matrix();
+  const auto ranked = [&](Program program) {
+    json document = document_of(program.with(matrix, "--op", "spmv", "--effort", "none", "--json"));
+    CHECK(document.at("num_without_kernel") == 0);
+    return document.at("candidates");
+  };
+  CHECK(ranked(tune().with("--no-compile")) == ranked(tune()));
+}
+
+TEST_CASE("cli: a list is tuned without compiling, and is done again with compiling", "[cli]") {
+  const Workspace work;
+  const std::string list = work.write("list.txt", work.matrix() + "\n");
+  prepare(work, "20");
+  Program program = tune().with("--list", list, "--op", "spmv", "--model", "none", "--effort", "quick",
+                                "--no-compile", "-o", work.path("results.jsonl"));
+  const RunResult result = without_programs(program, work).run();
+  INFO(result.err);
+  REQUIRE(result.ok());
+  const json line = parse_file(work.path("results.jsonl"));
+  CHECK(line.at("asked").at("no_compile") == true);
+  CHECK(line.at("no_compile") == true);
+  CHECK(line.at("status") == "done");
+  const RunResult again = program.run();
+  CHECK_THAT(again.err, Catch::Contains("1 had a result already"));
+}
+
+TEST_CASE("cli: without the kernel of fixed_csr one line says how to get it", "[cli]") {
+  const Workspace work;
+  const std::string matrix = work.matrix();
+  check_refused(tune_only(work, matrix), 5, "waco-tune --prepare 300 --op spmv");
+  prepare(work, "1");
+  const json alone = document_of(tune_only(work, matrix).with("--effort", "quick", "--json"));
+  CHECK(alone.at("best").at("is_baseline") == true);
+  CHECK(alone.at("best").at("verified") == true);
+  CHECK_FALSE(alone.at("warnings").empty());
+  const json by_calls = document_of(tune_only(work, matrix).with("--calls", "1000000", "--json"));
+  CHECK(by_calls.at("best").at("is_baseline") == true);
+  check_refused(tune_only(work, matrix).with("--rhs", "1", "--type", "f64"), 5, "--type f64");
+}
+
+TEST_CASE("cli: a given point without a kernel fails with its reason", "[cli]") {
+  const Workspace work;
+  prepare(work, "1");
+  const RunResult result =
+      tune_only(work, work.matrix())
+          .with("--schedule", "spmv f32 | A: i1:U k:C i0:U [i/7] | loop: i1 k i0 | par: i1 static x2",
+                "--json")
+          .run();
+  INFO(result.err);
+  CHECK(result.end.code == 1);
+  const json candidate = json::parse(result.out).at("candidates").at(0);
+  CHECK(candidate.at("status") == "compile");
+  CHECK_THAT(candidate.at("message").get<std::string>(), Catch::Contains("not in the cache"));
+}
+
+TEST_CASE("cli: compiling ahead and compiling nothing exclude each other", "[cli]") {
+  const Workspace work;
+  check_refused(tune().with("--prepare", "3", "--op", "spmv", "--no-compile"), 2, "--no-compile");
+  check_refused(tune().with("--calibrate", "--no-compile"), 2, "--no-compile");
+}
