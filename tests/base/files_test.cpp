@@ -83,3 +83,13 @@ TEST_CASE("files: the fast hash tells contents apart", "[base]") {
     }
   }
 }
+
+TEST_CASE("files: the form of a hash says which it is", "[base]") {
+  const std::string content = "of a file";
+  CHECK(has_hash(content, content_hash(content)));
+  CHECK(has_hash(content, fast_content_hash(content)));
+  CHECK_FALSE(has_hash(content + "s", content_hash(content)));
+  CHECK_FALSE(has_hash(content + "s", fast_content_hash(content)));
+  CHECK_FALSE(has_hash(content, fast_content_hash(content).substr(2)));
+  CHECK_FALSE(has_hash(content, ""));
+}

@@ -180,6 +180,12 @@ std::string content_hash(std::string_view content) {
   return fmt::format("{:016x}{:016x}", mix(low ^ content.size()), mix(high));
 }
 
+namespace {
+
+constexpr std::string_view kFastPrefix = "x-";
+
+}  // namespace
+
 std::string fast_content_hash(std::string_view content) {
   // Eight lanes of eight bytes, each with a multiplication of its own under way; then the lanes, one by one.
   constexpr size_t kLanes = 8, kStripe = kLanes * sizeof(uint64_t);
@@ -208,7 +214,11 @@ std::string fast_content_hash(std::string_view content) {
     high = (high + lane) * 0xbf58476d1ce4e5b9ull;
     high ^= high >> 31;
   }
-  return fmt::format("x-{:016x}{:016x}", low, high);
+  return fmt::format("{}{:016x}{:016x}", kFastPrefix, low, high);
+}
+
+bool has_hash(std::string_view content, std::string_view hash) {
+  return (hash.starts_with(kFastPrefix) ? fast_content_hash(content) : content_hash(content)) == hash;
 }
 
 TemporaryFolder::TemporaryFolder(std::string_view prefix) {

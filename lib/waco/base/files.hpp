@@ -40,6 +40,9 @@ std::string content_hash(std::string_view content);
 /// The same task at the speed of memory, for large files. "x-" and 32 hex digits.
 std::string fast_content_hash(std::string_view content);
 
+/// Whether `hash` is that of `content`; its form says which of the two it is.
+bool has_hash(std::string_view content, std::string_view hash);
+
 /// A fresh folder, mode 0700, removed with all it holds when the object dies.
 class TemporaryFolder {
  public:
