@@ -105,6 +105,7 @@ TEST_CASE("index: vertices alone are enough, and the cache keeps the rest", "[in
   REQUIRE(std::distance(fs::directory_iterator(cache), {}) == 1);
   const fs::path entry = *fs::directory_iterator(cache);
   CHECK(fs::exists(entry / index::kGraphFile));
+  CHECK(fs::exists(entry / index::kPlainVerticesFile));
 
   const auto written = fs::last_write_time(entry / index::kGraphFile);
   const Index second = Index::open(setting.path("small"), setting.source(), 2, cache);
@@ -112,15 +113,48 @@ TEST_CASE("index: vertices alone are enough, and the cache keeps the rest", "[in
   CHECK(graph_bytes(second, setting.path("b")) == graph);
   CHECK(fs::last_write_time(entry / index::kGraphFile) == written);
 
-  for (const char* file : {index::kEmbeddingsFile, index::kGraphFile, index::kManifestFile}) {
+  for (const char* file :
+       {index::kPlainVerticesFile, index::kEmbeddingsFile, index::kGraphFile, index::kManifestFile}) {
+    INFO(file);
     overwrite(entry / file, 20);
     const Index mended = Index::open(setting.path("small"), setting.source(), 2, cache);
     check_same(made, mended);
     CHECK(graph_bytes(mended, setting.path("c")) == graph);
+    check_same(made, Index::open(entry, setting.source(), 2));  // whole again
   }
   // Another number of threads is another entry: half and all of them are seen relative to it.
   Index::open(setting.path("small"), setting.source(), 8, cache);
   CHECK(std::distance(fs::directory_iterator(cache), {}) == 2);
+}
+
+TEST_CASE("index: what was opened stays when its files are replaced", "[index]") {
+  const Setting setting;
+  const Index made = setting.make();
+  made.write(setting.path("small"), true);
+  const fs::path cache = setting.path("cache");
+  fs::create_directory(cache);
+  Index::open(setting.path("small"), setting.source(), 2, cache);
+  const fs::path entry = *fs::directory_iterator(cache);
+  const Index opened = Index::open(setting.path("small"), setting.source(), 2, cache);
+  for (const char* file : {index::kPlainVerticesFile, index::kEmbeddingsFile}) {
+    write_file_atomically(entry / file, "short");
+    fs::remove(entry / file);
+  }
+  check_same(made, opened);
+}
+
+TEST_CASE("index: hashes of the older kind are still checked", "[index]") {
+  const Setting setting;
+  const Index made = setting.make();
+  const fs::path folder = setting.path("index");
+  made.write(folder);
+  auto manifest = nlohmann::json::parse(read_file(folder / index::kManifestFile));
+  for (auto& [name, file] : manifest.at("files").items())
+    file.at("hash") = content_hash(read_file(folder / name));
+  write_file_atomically(folder / index::kManifestFile, manifest.dump());
+  check_same(made, Index::open(folder, setting.source(), 2));
+  overwrite(folder / index::kEmbeddingsFile, 500);
+  CHECK(refusal([&] { Index::open(folder, setting.source(), 2); }).find("embeddings") != std::string::npos);
 }
 
 TEST_CASE("index: one of another model is refused with the command that repairs it", "[index]") {

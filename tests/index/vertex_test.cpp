@@ -87,7 +87,7 @@ TEST_CASE("vertex: samples are distinct, as many as asked for, and the same for 
     index::add_samples(other, 3000, 2);
     std::set<std::string> texts;
     for (int64_t v = 0; v < list.size(); v++) {
-      texts.insert(list.text(v));
+      texts.emplace(list.text(v));
       CHECK(list.text(v) == again.text(v));
     }
     CHECK(texts.size() == 3000);
@@ -130,7 +130,7 @@ TEST_CASE("vertex: neighbours are those of the fastest points of each matrix", "
   CHECK(added > 20);
   CHECK(added == vertices.size());
   std::set<std::string> texts;
-  for (int64_t v = 0; v < vertices.size(); v++) texts.insert(vertices.text(v));
+  for (int64_t v = 0; v < vertices.size(); v++) texts.emplace(vertices.text(v));
   const std::string csr = "spmv f32 | A: i:U k:C | loop: i k | par: i dynamic,";
   CHECK(texts.count(csr + "32 x4") == 1);  // beside the fastest
   CHECK(texts.count(csr + "2 x4") == 1);   // beside the third
@@ -154,6 +154,18 @@ TEST_CASE("vertex: a list comes back from its file, and damage is refused", "[in
   }
   CHECK(read.compressed() == content);
   CHECK_THROWS_AS(VertexList::read(file, Op::kSpmm).vertex(0), InputError);
+  const auto plain = folder.path() / "v.txt";
+  write_file_atomically(plain, list.plain());
+  VertexList viewed = VertexList::view(plain.string(), MappedFile(plain), Op::kSddmm);
+  REQUIRE(viewed.size() == 500);
+  for (int64_t v = 0; v < 500; v++) CHECK(viewed.text(v) == list.text(v));
+  CHECK(index::add_samples(viewed, 3, 2) == 3);
+  CHECK_FALSE(viewed.add(list.vertex(7), index::kAllThreads));
+  CHECK(viewed.size() == 503);
+  CHECK(viewed.text(0) == list.text(0));
+  CHECK(viewed.vertex(502).problem.op == Op::kSddmm);
+  write_file_atomically(plain, list.plain().substr(0, list.plain().size() - 1));
+  CHECK_THROWS_AS(VertexList::view(plain.string(), MappedFile(plain), Op::kSddmm), InputError);
   write_file_atomically(file, std::string_view(content).substr(0, content.size() / 2));
   CHECK_THROWS_AS(VertexList::read(file, Op::kSddmm), InputError);
   CHECK_THROWS_AS(VertexList::read(folder.path() / "absent", Op::kSddmm), InputError);

@@ -1,14 +1,22 @@
 // Embedding in batches, and the file of the result.
 #include "waco/index/embedded_vertices.hpp"
 
+#include <utility>
+#include <vector>
+
 #include "waco/base/progress.hpp"
 #include "waco/model/learned/tensor_file.hpp"
+#include "waco/model/learned/tensor_views.hpp"
 
 namespace waco::index {
 namespace {
 
 constexpr int64_t kNeedsSize = 5;
 constexpr int64_t kBatch = 4096;
+
+struct Numbers {
+  std::vector<float> embeddings, needs;
+};
 
 /// Every number is exact in float.
 void append(std::vector<float>& rows, const Needs& needs) {
@@ -17,54 +25,54 @@ void append(std::vector<float>& rows, const Needs& needs) {
   rows.push_back(needs.some_threads ? 1.0f : 0.0f);
 }
 
-Needs needs_from(const float* row) {
-  Needs needs;
-  for (size_t mode = 0; mode < 3; ++mode) needs.splits[mode] = static_cast<int32_t>(row[mode]);
-  needs.tile = static_cast<int32_t>(row[3]);
-  needs.some_threads = row[4] != 0;
-  return needs;
-}
-
 }  // namespace
 
-EmbeddedVertices embed(const VertexList& vertices, const model::LearnedModel& model, int max_threads) {
-  EmbeddedVertices result;
-  result.size = model.embedding_size();
+EmbeddedVertices::EmbeddedVertices(const VertexList& vertices, const model::LearnedModel& model,
+                                   int max_threads)
+    : size_(model.embedding_size()) {
+  auto numbers = std::make_shared<Numbers>();
   std::vector<schedule::SuperSchedule> batch;
   Progress progress("embedding vertices", vertices.size());
   for (int64_t v = 0; v < vertices.size(); ++v) {
     const schedule::SuperSchedule vertex = vertices.vertex(v);
-    result.needs.push_back(needs_of(vertex));
+    append(numbers->needs, needs_of(vertex));
     batch.push_back(on_machine(vertex, max_threads));
     if (static_cast<int64_t>(batch.size()) < kBatch && v + 1 < vertices.size()) continue;
     const std::vector<float> rows = model.embed_schedules(batch, max_threads);
-    result.embeddings.insert(result.embeddings.end(), rows.begin(), rows.end());
+    numbers->embeddings.insert(numbers->embeddings.end(), rows.begin(), rows.end());
     progress.advance(static_cast<int64_t>(batch.size()));
     batch.clear();
   }
-  return result;
+  embeddings_ = numbers->embeddings;
+  needs_ = numbers->needs;
+  owner_ = std::move(numbers);
 }
 
-void write_embedded(const EmbeddedVertices& embedded, const std::filesystem::path& file) {
-  const auto count = static_cast<int64_t>(embedded.needs.size());
-  std::vector<float> rows;
-  for (const Needs& needs : embedded.needs) append(rows, needs);
+EmbeddedVertices::EmbeddedVertices(std::string source, MappedFile file, int64_t num_vertices, int size)
+    : size_(size) {
+  auto tensors = std::make_shared<const model::TensorViews>(std::move(source), std::move(file));
+  embeddings_ = tensors->get("embeddings", {num_vertices, size});
+  needs_ = tensors->get("needs", {num_vertices, kNeedsSize});
+  owner_ = std::move(tensors);
+}
+
+void EmbeddedVertices::write(const std::filesystem::path& file) const {
+  const int64_t count = std::ssize(needs_) / kNeedsSize;
   model::TensorFile tensors;
-  tensors.set("embeddings", {count, embedded.size}, embedded.embeddings);
-  tensors.set("needs", {count, kNeedsSize}, std::move(rows));
+  tensors.set("embeddings", {count, size_}, {embeddings_.begin(), embeddings_.end()});
+  tensors.set("needs", {count, kNeedsSize}, {needs_.begin(), needs_.end()});
   tensors.write(file);
 }
 
-EmbeddedVertices parse_embedded(std::string source, std::string_view content, int64_t num_vertices,
-                                int size) {
-  model::TensorFile tensors = model::TensorFile::parse(std::move(source), content);
-  EmbeddedVertices result;
-  result.size = size;
-  result.embeddings = tensors.take("embeddings", {num_vertices, size});
-  result.needs.reserve(static_cast<size_t>(num_vertices));
-  const std::vector<float>& rows = tensors.get("needs", {num_vertices, kNeedsSize}).data;
-  for (int64_t v = 0; v < num_vertices; ++v) result.needs.push_back(needs_from(rows.data() + v * kNeedsSize));
-  return result;
+Needs EmbeddedVertices::needs(int64_t vertex) const {
+  const std::span<const float> row =
+      needs_.subspan(static_cast<size_t>(vertex * kNeedsSize), static_cast<size_t>(kNeedsSize));
+  Needs needs;
+  for (size_t mode = 0; mode < needs.splits.size(); ++mode)
+    needs.splits[mode] = static_cast<int32_t>(row[mode]);
+  needs.tile = static_cast<int32_t>(row[3]);
+  needs.some_threads = row[4] != 0;
+  return needs;
 }
 
 }  // namespace waco::index

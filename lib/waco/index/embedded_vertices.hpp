@@ -3,28 +3,38 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <span>
 #include <string>
-#include <string_view>
-#include <vector>
 
+#include "waco/base/mapped_file.hpp"
 #include "waco/index/vertex_list.hpp"
 #include "waco/model/learned/learned_model.hpp"
 
 namespace waco::index {
 
-struct EmbeddedVertices {
-  int size = 0;                   ///< E
-  std::vector<float> embeddings;  ///< [vertices, E], row-major
-  std::vector<Needs> needs;       ///< [vertices]
+/// Immutable; copies share the numbers, which may lie in a mapped file.
+class EmbeddedVertices {
+ public:
+  EmbeddedVertices() = default;  ///< of no vertices
+  /// As `model` sees them on a machine of `max_threads`. Throws InputError when a line is not a vertex.
+  EmbeddedVertices(const VertexList& vertices, const model::LearnedModel& model, int max_threads);
+  /// From a file that write() made; `source` names it in errors. Throws InputError when it holds something
+  /// else.
+  EmbeddedVertices(std::string source, MappedFile file, int64_t num_vertices, int size);
+
+  /// A safetensors file with the tensors `embeddings` [vertices, E] and `needs` [vertices, 5]: splits, tile,
+  /// some threads. Throws EnvironmentError.
+  void write(const std::filesystem::path& file) const;
+
+  const float* embeddings() const { return embeddings_.data(); }  ///< [vertices, E], row-major
+  Needs needs(int64_t vertex) const;
+
+ private:
+  std::shared_ptr<const void> owner_;  ///< of what the others show
+  std::span<const float> embeddings_;
+  std::span<const float> needs_;
+  int size_ = 0;  ///< E
 };
-
-/// As `model` sees them on a machine of `max_threads`. Throws InputError when a line is not a vertex.
-EmbeddedVertices embed(const VertexList& vertices, const model::LearnedModel& model, int max_threads);
-
-/// A safetensors file with the tensors `embeddings` [vertices, E] and `needs` [vertices, 5]: splits, tile,
-/// some threads.
-void write_embedded(const EmbeddedVertices& embedded, const std::filesystem::path& file);
-/// From the file's content; `source` names it in errors. Throws InputError when it holds something else.
-EmbeddedVertices parse_embedded(std::string source, std::string_view content, int64_t num_vertices, int size);
 
 }  // namespace waco::index

@@ -21,14 +21,31 @@ using schedule::SuperSchedule;
 
 namespace {
 
+/// Of entries of the cache; 1 gzipped the vertices.
+constexpr int kCacheVersion = 2;
+
 /// The entry of the cache for what follows from vertices, model and machine.
 std::string cache_name(const Manifest& manifest, int max_threads) {
   const GraphOptions& graph = manifest.options.graph;
   return "index-" +
-         content_hash(fmt::format("{} {} {} {} {} {} {} {}", kIndexVersion, manifest.model_hash,
-                                  manifest.files.at(kVerticesFile).hash, schedule::kEncodingVersion,
-                                  max_threads, graph.links, graph.ef_construction, graph.seed))
+         content_hash(fmt::format("{} {} {} {} {} {} {} {} {}", kIndexVersion, kCacheVersion,
+                                  manifest.model_hash, manifest.files.at(manifest.vertices_file()).hash,
+                                  schedule::kEncodingVersion, max_threads, graph.links, graph.ef_construction,
+                                  graph.seed))
              .substr(0, 16);
+}
+
+VertexList vertices_of(const fs::path& folder, const Manifest& manifest) {
+  const fs::path file = folder / manifest.vertices_file();
+  MappedFile content = checked_file(folder, manifest, manifest.vertices_file());
+  VertexList vertices = manifest.has(kPlainVerticesFile)
+                            ? VertexList::view(file.string(), std::move(content), manifest.op)
+                            : VertexList::read(file, manifest.op);
+  if (vertices.size() != manifest.num_vertices)
+    throw InputError(
+        file.string(), 0,
+        fmt::format("holds {} vertices and should hold {}", vertices.size(), manifest.num_vertices));
+  return vertices;
 }
 
 }  // namespace
@@ -45,7 +62,7 @@ struct Index::State {
   void read_embeddings(const fs::path& folder);
   bool read_cached(const ModelSource& source);
   void keep_embeddings();
-  void write_to(const fs::path& folder, bool vertices_only, bool small = true);
+  void write_to(const fs::path& folder, const char* vertices_file, bool vertices_only);
   void make_graph();
   bool read_graph();
   void keep_graph();
@@ -56,19 +73,21 @@ struct Index::State {
 
 void Index::State::read_embeddings(const fs::path& folder) {
   embedded =
-      parse_embedded((folder / kEmbeddingsFile).string(), checked_content(folder, manifest, kEmbeddingsFile),
-                     vertices.size(), manifest.embedding_size);
+      EmbeddedVertices((folder / kEmbeddingsFile).string(), checked_file(folder, manifest, kEmbeddingsFile),
+                       vertices.size(), manifest.embedding_size);
 }
 
-/// Files first, the manifest that vouches for them last.
-void Index::State::write_to(const fs::path& folder, bool vertices_only, bool small) {
+/// Files first, the manifest that vouches for them last. Vertices are gzipped, or not, as their file's name
+/// says.
+void Index::State::write_to(const fs::path& folder, const char* vertices_file, bool vertices_only) {
   Manifest written = manifest;
   written.files.clear();
   const auto add = [&](const char* name) { written.files[name] = describe_file(folder / name); };
-  write_file_atomically(folder / kVerticesFile, vertices.compressed(small));
-  add(kVerticesFile);
+  const bool plain = vertices_file == std::string_view(kPlainVerticesFile);
+  write_file_atomically(folder / vertices_file, plain ? vertices.plain() : vertices.compressed());
+  add(vertices_file);
   if (!vertices_only) {
-    write_embedded(embedded, folder / kEmbeddingsFile);
+    embedded.write(folder / kEmbeddingsFile);
     add(kEmbeddingsFile);
     if (graph) {
       graph->save(folder / kGraphFile);
@@ -88,7 +107,7 @@ bool Index::State::read_cached(const ModelSource& source) {
     check_pairing(cache, manifest, source);
     if (manifest.num_vertices != wanted.num_vertices)
       throw InputError(cache.string(), 0, "is of another size");
-    vertices = read_vertices(cache);
+    vertices = vertices_of(cache, manifest);
     read_embeddings(cache);
     return true;
   } catch (const Error& fault) {
@@ -102,7 +121,7 @@ void Index::State::keep_embeddings() {
   if (cache.empty()) return;
   try {
     make_private_folder(cache);
-    write_to(cache, false, false);
+    write_to(cache, kPlainVerticesFile, false);
   } catch (const Error& error) {
     spdlog::warn("{}; the vertices are embedded again next time", error.what());
     cache.clear();
@@ -112,8 +131,8 @@ void Index::State::keep_embeddings() {
 bool Index::State::read_graph() {
   if (home.empty() || !manifest.has(kGraphFile)) return false;
   try {
-    graph.emplace(
-        Graph::load(checked_file(home, manifest, kGraphFile), vertices.size(), manifest.options.graph));
+    checked_file(home, manifest, kGraphFile);
+    graph.emplace(Graph::load(home / kGraphFile, vertices.size(), manifest.options.graph));
     return true;
   } catch (const InputError&) {
     if (home != cache) throw;
@@ -137,7 +156,7 @@ void Index::State::make_graph() {
   if (read_graph()) return;
   spdlog::info("linking {} vertices of the index", vertices.size());
   Progress progress("linking vertices", vertices.size());
-  graph.emplace(Graph::build(embedded.embeddings.data(), vertices.size(), manifest.embedding_size,
+  graph.emplace(Graph::build(embedded.embeddings(), vertices.size(), manifest.embedding_size,
                              manifest.options.graph, [&] { progress.advance(); }));
   keep_graph();
 }
@@ -157,18 +176,11 @@ Index::Index(VertexList vertices, const model::LearnedModel& model, IndexOptions
   manifest.embedding_size = model.embedding_size();
   manifest.num_vertices = state_->vertices.size();
   manifest.options = std::move(options);
-  state_->embedded = embed(state_->vertices, model, manifest.options.max_threads);
+  state_->embedded = EmbeddedVertices(state_->vertices, model, manifest.options.max_threads);
 }
 
 VertexList Index::read_vertices(const fs::path& folder) {
-  const Manifest manifest = read_manifest(folder);
-  const fs::path file = checked_file(folder, manifest, kVerticesFile);
-  VertexList vertices = VertexList::read(file, manifest.op);
-  if (vertices.size() != manifest.num_vertices)
-    throw InputError(
-        file.string(), 0,
-        fmt::format("holds {} vertices and should hold {}", vertices.size(), manifest.num_vertices));
-  return vertices;
+  return vertices_of(folder, read_manifest(folder));
 }
 
 Index Index::open(const fs::path& folder, const ModelSource& source, int max_threads, const fs::path& cache) {
@@ -178,7 +190,7 @@ Index Index::open(const fs::path& folder, const ModelSource& source, int max_thr
   state->manifest = manifest;
   if (manifest.options.max_threads == max_threads && manifest.has(kEmbeddingsFile)) {
     state->home = folder;
-    state->vertices = read_vertices(folder);
+    state->vertices = vertices_of(folder, manifest);
     state->read_embeddings(folder);
     return Index(std::move(state));
   }
@@ -186,8 +198,8 @@ Index Index::open(const fs::path& folder, const ModelSource& source, int max_thr
   state->manifest.files.clear();
   if (!cache.empty()) state->home = state->cache = cache / cache_name(manifest, max_threads);
   if (!state->read_cached(source)) {
-    state->vertices = read_vertices(folder);
-    state->embedded = embed(state->vertices, source.model, max_threads);
+    state->vertices = vertices_of(folder, manifest);
+    state->embedded = EmbeddedVertices(state->vertices, source.model, max_threads);
     state->keep_embeddings();
   }
   return Index(std::move(state));
@@ -211,7 +223,7 @@ void Index::write(const fs::path& folder, bool vertices_only) const {
   if (!fs::create_directory(fresh, error))
     throw EnvironmentError(fmt::format("{}: can't be created: {}", folder.string(), error.message()));
   try {
-    state_->write_to(fresh, vertices_only);
+    state_->write_to(fresh, kVerticesFile, vertices_only);
     replace_folder(fresh, target);
   } catch (...) {
     fs::remove_all(fresh, error);
@@ -229,10 +241,10 @@ int Index::embedding_size() const {
   return state_->manifest.embedding_size;
 }
 const float* Index::embeddings() const {
-  return state_->embedded.embeddings.data();
+  return state_->embedded.embeddings();
 }
-const Needs& Index::needs(int64_t vertex) const {
-  return state_->embedded.needs[static_cast<size_t>(vertex)];
+Needs Index::needs(int64_t vertex) const {
+  return state_->embedded.needs(vertex);
 }
 const VertexList& Index::vertices() const {
   return state_->vertices;

@@ -68,7 +68,7 @@ class Index {
   int64_t size() const;             ///< vertices
   int embedding_size() const;       ///< E
   const float* embeddings() const;  ///< [size(), E]
-  const Needs& needs(int64_t vertex) const;
+  Needs needs(int64_t vertex) const;
   /// The point of the space that a vertex stands for; nullopt when its needs are not met.
   std::optional<schedule::SuperSchedule> bind(int64_t vertex, const schedule::ScheduleSpace& space) const;
   /// Read or built at the first call, which may take seconds.

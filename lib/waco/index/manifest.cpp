@@ -34,9 +34,10 @@ Manifest parse(const json& document) {
                             graph.at("seed").get<uint64_t>()};
   for (const auto& [name, file] : document.at("files").items())
     manifest.files[name] = {file.at("bytes").get<int64_t>(), file.at("hash").get<std::string>()};
-  const bool sane = manifest.num_vertices > 0 && manifest.embedding_size > 0 && manifest.has(kVerticesFile) &&
-                    manifest.options.max_threads > 0 && manifest.options.graph.links > 1 &&
-                    manifest.options.graph.links <= 1000 && manifest.options.graph.ef_construction > 0;
+  const bool sane = manifest.num_vertices > 0 && manifest.embedding_size > 0 &&
+                    manifest.has(manifest.vertices_file()) && manifest.options.max_threads > 0 &&
+                    manifest.options.graph.links > 1 && manifest.options.graph.links <= 1000 &&
+                    manifest.options.graph.ef_construction > 0;
   if (!sane) throw std::runtime_error("a number is out of range, or the vertices are not listed");
   return manifest;
 }
@@ -85,16 +86,11 @@ void write_manifest(const fs::path& folder, const Manifest& manifest) {
 }
 
 FileEntry describe_file(const fs::path& file) {
-  const std::string content = read_file(file);
-  return {static_cast<int64_t>(content.size()), fast_content_hash(content)};
+  const MappedFile mapped(file);
+  return {std::ssize(mapped.content()), fast_content_hash(mapped.content())};
 }
 
-fs::path checked_file(const fs::path& folder, const Manifest& manifest, const std::string& name) {
-  checked_content(folder, manifest, name);
-  return folder / name;
-}
-
-std::string checked_content(const fs::path& folder, const Manifest& manifest, const std::string& name) {
+MappedFile checked_file(const fs::path& folder, const Manifest& manifest, const std::string& name) {
   const fs::path file = folder / name;
   const FileEntry& expected = manifest.files.at(name);
   const auto damaged = [&](const char* how) {
@@ -104,13 +100,11 @@ std::string checked_content(const fs::path& folder, const Manifest& manifest, co
   std::error_code error;
   const auto bytes = fs::file_size(file, error);
   if (error) throw damaged("is missing");
-  std::string content;
-  if (static_cast<int64_t>(bytes) == expected.bytes) content = read_file(file);
-  const bool is_fast = expected.hash.starts_with("x-");
-  if (static_cast<int64_t>(content.size()) != expected.bytes ||
-      (is_fast ? fast_content_hash(content) : content_hash(content)) != expected.hash)
+  MappedFile mapped;
+  if (static_cast<int64_t>(bytes) == expected.bytes) mapped = MappedFile(file);
+  if (std::ssize(mapped.content()) != expected.bytes || !has_hash(mapped.content(), expected.hash))
     throw damaged("is not the file that index.json describes");
-  return content;
+  return mapped;
 }
 
 void check_pairing(const fs::path& folder, const Manifest& manifest, const ModelSource& source) {

@@ -7,18 +7,20 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "waco/base/mapped_file.hpp"
 #include "waco/index/index.hpp"
 
 namespace waco::index {
 
 inline constexpr const char* kManifestFile = "index.json";
 inline constexpr const char* kVerticesFile = "vertices.txt.gz";
+inline constexpr const char* kPlainVerticesFile = "vertices.txt";  ///< instead of the other, in the cache
 inline constexpr const char* kEmbeddingsFile = "embeddings.safetensors";
 inline constexpr const char* kGraphFile = "graph.bin";
 
 struct FileEntry {
   int64_t bytes = 0;
-  std::string hash;  ///< fast_content_hash; content_hash in older manifests
+  std::string hash;  ///< as has_hash() takes it
 };
 
 struct Manifest {
@@ -31,6 +33,8 @@ struct Manifest {
   std::map<std::string, FileEntry> files;  ///< by name
 
   bool has(const std::string& file) const { return files.contains(file); }
+  /// The name of the file of vertices, one of the two.
+  const char* vertices_file() const { return has(kPlainVerticesFile) ? kPlainVerticesFile : kVerticesFile; }
 };
 
 /// Throws InputError when the folder has no readable manifest.
@@ -39,12 +43,9 @@ void write_manifest(const std::filesystem::path& folder, const Manifest& manifes
 
 /// The entry of a file as it is.
 FileEntry describe_file(const std::filesystem::path& file);
-/// The path of a file that the manifest lists. Throws InputError when it is not what the manifest describes.
-std::filesystem::path checked_file(const std::filesystem::path& folder, const Manifest& manifest,
-                                   const std::string& name);
-/// Its content, as checked.
-std::string checked_content(const std::filesystem::path& folder, const Manifest& manifest,
-                            const std::string& name);
+/// A file that the manifest lists. Throws InputError when it is not what the manifest describes.
+MappedFile checked_file(const std::filesystem::path& folder, const Manifest& manifest,
+                        const std::string& name);
 
 /// Throws InputError that names the repairing command when the index does not belong to the model.
 void check_pairing(const std::filesystem::path& folder, const Manifest& manifest, const ModelSource& model);

@@ -15,9 +15,9 @@ namespace {
 /// The end of a stream in gzip's layout instead of zlib's.
 constexpr int kGzipWindow = 15 + 16;
 
-std::string gzipped(const std::string& text, int level) {
+std::string gzipped(std::string_view text) {
   z_stream stream{};
-  if (::deflateInit2(&stream, level, Z_DEFLATED, kGzipWindow, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+  if (::deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, kGzipWindow, 9, Z_DEFAULT_STRATEGY) != Z_OK)
     throw EnvironmentError("not enough memory to compress the vertices");
   std::string result(::deflateBound(&stream, text.size()), '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
@@ -38,37 +38,65 @@ VertexList VertexList::read(const std::filesystem::path& file, schedule::Op op) 
   matrix::GzipSource content(file.string(), compressed);
   VertexList list(op);
   list.source_ = file.string();
-  std::string buffer(size_t{1} << 18, '\0'), line;
-  while (const size_t count = content.read(buffer.data(), buffer.size())) {
-    std::string_view rest(buffer.data(), count);
-    for (size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
-      list.texts_.push_back(line.append(rest.substr(0, end)));
-      line.clear();
-      rest.remove_prefix(end + 1);
-    }
-    line.append(rest);
+  constexpr size_t kStep = size_t{1} << 20;
+  for (size_t size = 0, count = kStep; count > 0; size += count) {
+    list.added_.resize(size + kStep);
+    count = content.read(list.added_.data() + size, kStep);
+    list.added_.resize(size + count);
   }
-  if (!line.empty()) throw InputError(file.string(), list.size() + 1, "the last line does not end");
+  list.find_lines();
   return list;
 }
 
-std::string VertexList::compressed(bool small) const {
-  std::string text;
-  for (const std::string& line : texts_) text.append(line).push_back('\n');
-  return gzipped(text, small ? Z_BEST_COMPRESSION : Z_NO_COMPRESSION);
+VertexList VertexList::view(std::string source, MappedFile file, schedule::Op op) {
+  VertexList list(op);
+  list.source_ = std::move(source);
+  list.file_ = std::move(file);
+  list.find_lines();
+  return list;
+}
+
+/// Throws InputError when the last line does not end.
+void VertexList::find_lines() {
+  const std::string_view text = plain();
+  constexpr size_t kUsualLine = 64;
+  ends_.reserve(text.size() / kUsualLine);
+  size_t begin = 0;
+  for (size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n', begin)) {
+    ends_.push_back(end);
+    begin = end + 1;
+  }
+  if (begin != text.size()) throw InputError(source_, size() + 1, "the last line does not end");
+}
+
+std::string VertexList::compressed() const {
+  return gzipped(plain());
 }
 
 bool VertexList::add(const SuperSchedule& point, int max_threads) {
   WACO_ASSERT(point.problem.op == op_);
-  if (known_.size() != texts_.size()) known_.insert(texts_.begin(), texts_.end());
-  std::string text = schedule::to_text(as_vertex(point, max_threads));
-  if (!known_.insert(text).second) return false;
-  texts_.push_back(std::move(text));
+  if (known_.size() != ends_.size())
+    for (int64_t v = 0; v < size(); ++v) known_.emplace(text(v));
+  std::string line = schedule::to_text(as_vertex(point, max_threads));
+  if (!known_.insert(line).second) return false;
+  if (file_) {
+    added_ = file_->content();
+    file_.reset();
+  }
+  added_ += line;
+  ends_.push_back(added_.size());
+  added_ += '\n';
   return true;
 }
 
+std::string_view VertexList::text(int64_t vertex) const {
+  const auto at = static_cast<size_t>(vertex);
+  const size_t begin = at == 0 ? 0 : ends_[at - 1] + 1;
+  return plain().substr(begin, ends_[at] - begin);
+}
+
 SuperSchedule VertexList::vertex(int64_t vertex) const {
-  const std::string& line = text(vertex);
+  const std::string_view line = text(vertex);
   try {
     SuperSchedule parsed = schedule::parse(line);
     if (parsed.problem.op == op_ && as_vertex(parsed, kAllThreads) == parsed) return parsed;

@@ -7,6 +7,7 @@
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
+#include "waco/base/mapped_file.hpp"
 #include "waco/model/learned/cost_features.hpp"
 #include "waco/model/learned/model_weights.hpp"
 #include "waco/pattern/pattern_features.hpp"
@@ -82,10 +83,11 @@ class FolderReader {
     std::error_code error;
     if (!fs::exists(weights_file_, error))
       throw InputError(weights_file_.string(), 0, "is missing beside model.json");
-    if (content_hash(read_file(weights_file_)) != manifest_.at("weights_hash").get<std::string>())
+    const MappedFile file(weights_file_);
+    if (!has_hash(file.content(), manifest_.at("weights_hash").get<std::string>()))
       throw InputError(weights_file_.string(), 0,
                        "is not the file that model.json was written with (weights_hash)");
-    TensorFile tensors = TensorFile::read(weights_file_);
+    TensorFile tensors = TensorFile::parse(weights_file_.string(), file.content());
     for (const auto& [name, tensor] : tensors.tensors())
       if (!std::all_of(tensor.data.begin(), tensor.data.end(), [](float x) { return std::isfinite(x); }))
         throw InputError(weights_file_.string(), 0,

@@ -31,8 +31,6 @@ class TensorFile {
   /// `shape` stands for any size.
   const NamedTensor& get(std::string_view name, const std::vector<int64_t>& shape) const;
   const std::map<std::string, NamedTensor, std::less<>>& tensors() const { return tensors_; }
-  /// Moves the values out; shapes as get() has them.
-  std::vector<float> take(std::string_view name, const std::vector<int64_t>& shape);
 
  private:
   std::map<std::string, NamedTensor, std::less<>> tensors_;
