@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <new>
 
 #include "waco/base/log.hpp"
@@ -72,6 +73,9 @@ Outcome guarded(std::string_view program, const std::function<ExitCode()>& body)
 }
 
 int guarded_main(std::string_view program, const std::function<ExitCode()>& body) {
+  // hwloc's plugins know of graphics and other devices, which play no part here; loading them and the
+  // libraries that they need takes longer than all else that hwloc does. Before there are threads.
+  ::setenv("HWLOC_PLUGINS_PATH", "/dev/null", 0);
   return static_cast<int>(guarded(program, body).code);
 }
 
