@@ -11,6 +11,7 @@
 #   --matrices PATH  where the datasets' matrices are, as for waco-train
 #   --networks "N.." extractors, each with or without ":l2" (default: "pyramid human dense_conv minkowski waconet pyramid:l2")
 #   --epochs N       for all of them (default: what waco-train takes for each)
+#   --set NAME=X     of the recipe, as for waco-train; may be given more than once
 #   --page FILE      redraw the table between the markers "ablations: begin" and "ablations: end" of FILE
 #   --tables-only    train nothing
 #
@@ -28,17 +29,18 @@ fail() {
   exit "${2-2}"
 }
 
-folder="" matrices="" networks="pyramid human dense_conv minkowski waconet pyramid:l2" epochs="" page="" tables_only=0 datasets=()
+folder="" matrices="" networks="pyramid human dense_conv minkowski waconet pyramid:l2" epochs="" page="" tables_only=0 recipe=() datasets=()
 while [ $# -gt 0 ]; do
   case $1 in
   -h | --help) sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0" && exit 0 ;;
-  -o | --matrices | --networks | --epochs | --page)
+  -o | --matrices | --networks | --epochs | --set | --page)
     [ $# -ge 2 ] || fail "$1 needs a value"
     case $1 in
     -o) folder=$2 ;;
     --matrices) matrices=$2 ;;
     --networks) networks=$2 ;;
     --epochs) epochs=$2 ;;
+    --set) recipe+=(--set "$2") ;;
     --page) page=$2 ;;
     esac
     shift 2
@@ -67,7 +69,7 @@ name_of() {
 
 # Trains network $2 on datasets $1, unless its report is there.
 train_network() {
-  local name place extractor=${2%%:*} loss=rank options=() start
+  local name place extractor=${2%%:*} loss=rank options=(${recipe[@]+"${recipe[@]}"}) start
   name=$(name_of "$1")
   place=$folder/$name/${2/:/-}
   [ ! -s "$place.json" ] || return 0

@@ -94,6 +94,21 @@ TEST_CASE("trainer: the same seed gives the same weights, another one does not",
   CHECK(first != train(2));
 }
 
+TEST_CASE("trainer: a network that is shown no pattern can't tell patterns apart", "[train]") {
+  Network network = data().network();
+  Example other = *data().training.front();
+  for (float& feature : other.features) feature += 1;
+  const std::vector<Member> members = {{data().training.front(), {}}, {&other, {}}};
+  const Batch batch = make_batch(members);
+  const auto tells_apart = [&](double pattern_dropout) {
+    network.set_regularisation({0, 0, pattern_dropout, 0});
+    const torch::Tensor costs = network.forward(batch, true).corrected;
+    return !costs.select(0, 0).equal(costs.select(0, 1));
+  };
+  CHECK(tells_apart(0));
+  CHECK_FALSE(tells_apart(1));
+}
+
 TEST_CASE("trainer: with frozen embeddings only the predictor changes", "[train]") {
   TemporaryFolder folder;
   Network network = data().network();

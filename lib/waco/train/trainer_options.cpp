@@ -24,6 +24,7 @@ const std::vector<Knob>& knobs() {
       {"anchor", [](TrainerOptions& o, double v) { o.loss.anchor = v; }},
       {"feature_noise", [](TrainerOptions& o, double v) { o.regularisation.feature_noise = v; }},
       {"feature_dropout", [](TrainerOptions& o, double v) { o.regularisation.feature_dropout = v; }},
+      {"pattern_dropout", [](TrainerOptions& o, double v) { o.regularisation.pattern_dropout = v; }},
       {"hidden_dropout", [](TrainerOptions& o, double v) { o.regularisation.hidden_dropout = v; }},
       {"weight_decay", [](TrainerOptions& o, double v) { o.optimizer.weight_decay = v; }},
       {"most_norm", [](TrainerOptions& o, double v) { o.optimizer.most_norm = v; }},
@@ -71,6 +72,7 @@ nlohmann::ordered_json to_json(const TrainerOptions& o) {
                                  {"most_norm", o.optimizer.most_norm},
                                  {"averaging", o.optimizer.averaging}};
   // Checkpoints that were written before there was a choice stay valid.
+  if (o.regularisation.pattern_dropout > 0) json["pattern_dropout"] = o.regularisation.pattern_dropout;
   if (o.freeze_embeddings) json["freeze_embeddings"] = true;
   return json;
 }

@@ -172,6 +172,10 @@ torch::Tensor Network::embed_pattern(const Batch& batch, bool training) {
       extracted = extracted + regularisation_.feature_noise * torch::randn_like(extracted);
   }
   extracted = drop_out(extracted, regularisation_.feature_dropout, training);
+  if (training && regularisation_.pattern_dropout > 0)
+    extracted =
+        extracted *
+        (torch::rand({extracted.size(0), 1}) >= regularisation_.pattern_dropout).to(extracted.dtype());
   const torch::Tensor inputs = torch::cat({extracted, standardised("problem", batch.problem)}, 1);
   const torch::Tensor wide =
       drop_out(torch::relu(linear("pattern.fc1", inputs)), regularisation_.hidden_dropout, training);

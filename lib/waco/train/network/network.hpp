@@ -36,6 +36,7 @@ nlohmann::ordered_json to_json(const Dims& dims);
 struct Regularisation {
   double feature_noise = 0.1;    ///< deviation of what is added to standardised features and terms
   double feature_dropout = 0.1;  ///< chance of a standardised feature to be left out
+  double pattern_dropout = 0;    ///< chance of all extracted features of a pattern to be left out
   double hidden_dropout = 0.1;
 };
 
