@@ -24,12 +24,14 @@ EffortPlan plan_of(Effort effort) {
   if (effort == Effort::kNone) {
     plan.index_evaluations = 30;
     plan.sample_s = plan.final_s = 0;
+    plan.refinements = 0;
     plan.expected_regret = 1.12;
   } else if (effort == Effort::kQuick) {
     plan.evaluations = 2000;
     plan.index_evaluations = 300;
     plan.top = 4;
     plan.finalists = 2;
+    plan.refinements = 0;
     plan.sample_s = 0.08;
     plan.final_s = 0.2;
     plan.expected_regret = 1.05;

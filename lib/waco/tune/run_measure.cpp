@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "waco/base/error.hpp"
 #include "waco/tune/decision.hpp"
@@ -16,7 +17,7 @@ using schedule::SuperSchedule;
 namespace {
 
 constexpr size_t kRefinedPoints = 3;      ///< whose neighbours a refinement round looks at
-constexpr size_t kRefinementSize = 10;    ///< neighbours measured in a round
+constexpr double kRefinementShare = 0.4;  ///< of the candidates: neighbours measured in a round
 constexpr double kRefinementGain = 1.01;  ///< a round that gains less is the last
 
 }  // namespace
@@ -66,8 +67,10 @@ void Run::measure_all() {
              waiting.begin() + static_cast<ptrdiff_t>(std::min(begin + size, waiting.size()))});
 }
 
-/// Full effort: neighbours of the best, as long as they gain and time is left.
+/// Neighbours of the best, as long as they gain and time is left.
 void Run::refine() {
+  const auto num_neighbours = static_cast<size_t>(std::lround(plan_.top * kRefinementShare));
+  if (!options_.points.empty() || num_neighbours == 0) return;
   const auto best_speedup = [this] {
     sort_candidates(result_.candidates);
     return result_.candidates.empty() ? 0.0 : result_.candidates[0].measurement.speedup.median;
@@ -75,7 +78,7 @@ void Run::refine() {
   double speedup = best_speedup();
   for (int round = 0; round < plan_.refinements && !first_budget_.stop_requested(); ++round) {
     const std::vector<SuperSchedule> best = pick_finalists(result_.candidates, kRefinedPoints);
-    std::vector<Candidate> next = ranking_->neighbours(best, kRefinementSize);
+    std::vector<Candidate> next = ranking_->neighbours(best, num_neighbours);
     if (next.empty()) return;
     std::vector<Candidate*> batch;
     for (Candidate& candidate : next) batch.push_back(&candidate);
