@@ -22,6 +22,8 @@ TEST_CASE("cli: told how often the kernel runs, tuning says what pays", "[cli]")
   const json once = verdict("1", run("1"));
   CHECK(once.at("verdict").at("chosen").is_null());
   CHECK(once.at("verdict").at("pays") == false);
+  CHECK(once.at("verdict").at("break_even_calls").get<int64_t>() > 1);
+  CHECK(once.at("candidates").empty());  // not even ranked
   CHECK(once.at("best").at("is_baseline") == true);
   CHECK(once.at("verdict").at("happened").is_null());
   CHECK(once.at("verdict").at("predicted").at("effort").is_null());

@@ -41,6 +41,7 @@ class Run {
   void keep_to_cache();
   model::Ceilings ceilings();
   void rank();
+  bool too_few_calls();
   void choose_effort();
   void set_effort(Effort effort);
   void search(Effort effort);

@@ -2,6 +2,7 @@
 #include <spdlog/spdlog.h>
 
 #include "waco/base/error.hpp"
+#include "waco/tune/csr_forecast.hpp"
 #include "waco/tune/decision.hpp"
 #include "waco/tune/packing_forecast.hpp"
 #include "waco/tune/run.hpp"
@@ -10,15 +11,43 @@ namespace waco::tune {
 
 using measure::Measurement;
 
+namespace {
+
+/// Wall time of a kernel: 65 to 180 ms on the machine of docs/performance.md.
+constexpr double kCompile_ns = 0.12e9;
+/// Of plans over fixed_csr, where nothing is known of a matrix.
+constexpr double kUsualSpeedup = 2.5;
+
+}  // namespace
+
+/// Whether fixed_csr has done all calls before a plan could be found, however fast that were. The verdict
+/// then says from how many calls tuning usually pays.
+bool Run::too_few_calls() {
+  if (!options_.calls || !options_.effort_by_calls || !options_.points.empty()) return false;
+  Outlook outlook;
+  outlook.csr_ns = csr_forecast_ns(options_.problem, tensor_.dims, tensor_.num_nonzeros(), result_.threads);
+  outlook.ranked_ns = least_ranking_ns(tensor_.dims, tensor_.num_nonzeros());
+  if (outlook.csr_ns * static_cast<double>(*options_.calls) > outlook.ranked_ns) return false;
+  set_effort(Effort::kNone);
+  outlook.best_ns = outlook.csr_ns / kUsualSpeedup;
+  outlook.compile_ns = kCompile_ns;
+  outlook.threads = result_.threads;
+  Verdict& verdict = result_.verdict.emplace();
+  verdict.calls = *options_.calls;
+  verdict.forecasts = forecast(outlook);
+  return true;
+}
+
 /// What every effort would cost in all, and with effort_by_calls, which is taken.
 void Run::choose_effort() {
-  constexpr double kCompile_ns = 0.35e9;
   if (options_.calls && result_.candidates.empty()) set_effort(options_.effort);
   if (!options_.calls || result_.candidates.empty()) return;
   const Candidate& first = result_.candidates[0];
   Outlook outlook;
-  outlook.csr_ns = ranking_->csr_ns();
-  outlook.best_ns = first.predicted_cost_ns.value_or(outlook.csr_ns);
+  outlook.csr_ns = csr_forecast_ns(options_.problem, tensor_.dims, tensor_.num_nonzeros(), result_.threads);
+  // Models compare points better than they know absolute times.
+  outlook.best_ns =
+      outlook.csr_ns * first.predicted_cost_ns.value_or(ranking_->csr_ns()) / ranking_->csr_ns();
   outlook.pack_ns = packing_forecast_ns(first.measurement.point, tensor_.num_nonzeros(),
                                         ranking_->expected_bytes(first.measurement.point), result_.threads);
   outlook.ranked_ns = result_.seconds.rank() * 1e9;

@@ -142,8 +142,10 @@ TuneResult Run::take() {
   {
     const Stopwatch watch(result_.seconds.total);
     describe();
-    rank();
-    choose_effort();
+    if (!too_few_calls()) {
+      rank();
+      choose_effort();
+    }
     try {
       const Stopwatch measuring(result_.seconds.measure);
       if (result_.verdict && !result_.verdict->chosen) {

@@ -1,0 +1,21 @@
+// What is known of a problem before its nonzeros are looked at: how long fixed_csr takes, and at least how
+// long ranking does.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "waco/schedule/op.hpp"
+
+namespace waco::tune {
+
+/// Nanoseconds of a call of fixed_csr on so many threads, good to a factor of two: a time for each row and
+/// each nonzero, and more for nonzeros where the rows of B that they read don't fit in L2. `dims` are those
+/// of the sparse operand.
+double csr_forecast_ns(const schedule::Problem& problem, const std::vector<int64_t>& dims,
+                       int64_t num_nonzeros, int threads);
+
+/// Nanoseconds that ranking takes at least, from the matrix in memory to a first candidate.
+double least_ranking_ns(const std::vector<int64_t>& dims, int64_t num_nonzeros);
+
+}  // namespace waco::tune

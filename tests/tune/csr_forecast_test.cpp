@@ -1,0 +1,46 @@
+// What is forecast of a problem before its nonzeros are looked at.
+#include "waco/tune/csr_forecast.hpp"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+
+using namespace waco;
+using namespace waco::schedule;
+
+TEST_CASE("csr_forecast: fixed_csr takes what it took, within a factor of three", "[tune]") {
+  struct Case {
+    Problem problem;
+    std::vector<int64_t> dims;
+    int64_t nonzeros;
+    double ns;  // of two threads, from data/datasets: 4elt and CollegeMsg_3d
+  };
+  const auto of = GENERATE(values<Case>({
+      {{Op::kSpmv, ValueType::kF32, 1}, {15606, 15606}, 91756, 40851},
+      {{Op::kSpmm, ValueType::kF32, 256}, {15606, 15606}, 91756, 1662320},
+      {{Op::kSpmm, ValueType::kF32, 32}, {15606, 15606}, 91756, 195646},
+      {{Op::kSddmm, ValueType::kF32, 256}, {15606, 15606}, 91756, 1318954},
+      {{Op::kMttkrp, ValueType::kF32, 16}, {1876, 1899, 194}, 25866, 71752},
+  }));
+  const double forecast = tune::csr_forecast_ns(of.problem, of.dims, of.nonzeros, 2);
+  INFO(fmt::format("{} {} ns, forecast {}", name(of.problem.op), of.ns, forecast));
+  CHECK(forecast < 3 * of.ns);
+  CHECK(forecast > of.ns / 3);
+}
+
+TEST_CASE("csr_forecast: grows with rows, nonzeros and width, and shrinks with threads", "[tune]") {
+  for (const Op op : {Op::kSpmv, Op::kSpmm, Op::kSddmm, Op::kMttkrp}) {
+    INFO(name(op));
+    const int64_t rhs = default_rhs(op);
+    const auto forecast = [op](int64_t rows, int64_t nonzeros, ValueType type, int64_t width, int threads) {
+      const std::vector<int64_t> dims(static_cast<size_t>(sparse_order(op)), rows);
+      return tune::csr_forecast_ns({op, type, width}, dims, nonzeros, threads);
+    };
+    const double usual = forecast(10000, 100000, ValueType::kF32, rhs, 2);
+    CHECK(forecast(20000, 100000, ValueType::kF32, rhs, 2) > usual);
+    CHECK(forecast(10000, 200000, ValueType::kF32, rhs, 2) > usual);
+    CHECK(forecast(10000, 100000, ValueType::kF64, rhs, 2) > usual);
+    CHECK(forecast(10000, 100000, ValueType::kF32, rhs, 4) < usual);
+    if (has_dense_index(op)) CHECK(forecast(10000, 100000, ValueType::kF32, 2 * rhs, 2) > usual);
+  }
+}
