@@ -62,7 +62,9 @@ std::string winner(const TuneResult& result) {
 }  // namespace
 
 std::string to_table(const TuneResult& result) {
-  std::string text = row("time", "speedup", "interval", "pack", "stored", "plan");
+  std::string text;
+  if (result.baseline || !result.candidates.empty())
+    text = row("time", "speedup", "interval", "pack", "stored", "plan");
   if (result.baseline) {
     const measure::Measurement& csr = *result.baseline;
     text += row(time_text(csr.median_ns()), "1.00x", "", time_text(static_cast<double>(csr.pack_ns)),

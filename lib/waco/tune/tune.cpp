@@ -19,6 +19,10 @@ using schedule::SuperSchedule;
 
 namespace {
 
+/// Without measuring fewer points are ranked where that takes long beside a call: SpMV with more nonzeros,
+/// and tensors. On 8 matrices of such a size the same point came first among 30 as among 100.
+constexpr int64_t kManyNonzeros = 1 << 18;
+constexpr int64_t kFewEvaluations = 30;
 constexpr double kFinalShare = 0.25;         ///< of the budget, kept for the final round
 constexpr int64_t kMostEvaluations = 10000;  ///< of a search for points that have a kernel
 
@@ -68,6 +72,9 @@ void Run::search(Effort effort) {
   set_effort(effort);
   result_.num_without_kernel = 0;
   const bool indexed = search::needs_index(options_.search);
+  const bool costly = tensor_.order() > 2 ||
+                      (options_.problem.op == schedule::Op::kSpmv && tensor_.num_nonzeros() > kManyNonzeros);
+  if (effort == Effort::kNone && costly) plan_.index_evaluations = kFewEvaluations;
   // Whatever is measured or is the answer has to be within the limits for certain.
   const size_t num_sure = effort == Effort::kNone ? 1 : static_cast<size_t>(plan_.top);
   const int64_t evaluations = indexed ? plan_.index_evaluations : plan_.evaluations;
