@@ -1,5 +1,4 @@
-// What is known of a problem before its nonzeros are looked at: how long fixed_csr takes, and at least how
-// long ranking does.
+// What is known of a problem before its nonzeros are looked at: how long fixed_csr and ranking take.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,8 @@ namespace waco::tune {
 double csr_forecast_ns(const schedule::Problem& problem, const std::vector<int64_t>& dims,
                        int64_t num_nonzeros, int threads);
 
-/// Nanoseconds that ranking takes at least, from the matrix in memory to a first candidate.
-double least_ranking_ns(const std::vector<int64_t>& dims, int64_t num_nonzeros);
+/// Nanoseconds that ranking takes with effort none, from the matrix in memory to a first candidate; good to
+/// a factor of two.
+double ranking_forecast_ns(const std::vector<int64_t>& dims, int64_t num_nonzeros);
 
 }  // namespace waco::tune

@@ -17,19 +17,22 @@ namespace {
 constexpr double kCompile_ns = 0.12e9;
 /// Of plans over fixed_csr, where nothing is known of a matrix.
 constexpr double kUsualSpeedup = 2.5;
+constexpr double kUsualPacking_ns = 10;  ///< of a nonzero, one thread
 
 }  // namespace
 
-/// Whether fixed_csr has done all calls before a plan could be found, however fast that were. The verdict
-/// then says from how many calls tuning usually pays.
+/// Whether a plan of the usual speed, already compiled, would not repay ranking and packing. The verdict then
+/// says from how many calls tuning usually pays.
 bool Run::too_few_calls() {
   if (!options_.calls || !options_.effort_by_calls || !options_.points.empty()) return false;
   Outlook outlook;
   outlook.csr_ns = csr_forecast_ns(options_.problem, tensor_.dims, tensor_.num_nonzeros(), result_.threads);
-  outlook.ranked_ns = least_ranking_ns(tensor_.dims, tensor_.num_nonzeros());
-  if (outlook.csr_ns * static_cast<double>(*options_.calls) > outlook.ranked_ns) return false;
-  set_effort(Effort::kNone);
   outlook.best_ns = outlook.csr_ns / kUsualSpeedup;
+  outlook.ranked_ns = ranking_forecast_ns(tensor_.dims, tensor_.num_nonzeros());
+  outlook.pack_ns = kUsualPacking_ns * static_cast<double>(tensor_.num_nonzeros()) / result_.threads;
+  const double saved_ns = (outlook.csr_ns - outlook.best_ns) * static_cast<double>(*options_.calls);
+  if (saved_ns > outlook.ranked_ns + outlook.pack_ns) return false;
+  set_effort(Effort::kNone);
   outlook.compile_ns = kCompile_ns;
   outlook.threads = result_.threads;
   Verdict& verdict = result_.verdict.emplace();
