@@ -87,7 +87,7 @@ void Run::refine() {
     result_.candidates.insert(result_.candidates.end(), next.begin(), next.end());
     result_.num_ranked = ranking_->num_ranked();
     const double gained = best_speedup();
-    spdlog::info("refinement {}: {:.2f}x", round + 1, gained);
+    spdlog::info("{} neighbours of the best measured: {:.2f}x", batch.size(), gained);
     if (gained < speedup * kRefinementGain) return;
     speedup = gained;
   }
