@@ -182,3 +182,17 @@ TEST_CASE("cli: a run that can't keep anything says so once and works", "[cli]")
   CHECK(result.err.find(warning) != std::string::npos);
   CHECK(result.err.find(warning) == result.err.rfind(warning));
 }
+
+TEST_CASE("cli: every op is ranked by its built-in model and its index", "[cli]") {
+  const std::string samples = std::string(WACO_TEST_DATA_DIR) + "/../../data/samples/";
+  for (const std::string op : {"spmv", "spmm", "sddmm", "mttkrp"}) {
+    const std::string input = samples + (op == "mttkrp" ? "events.tns.gz" : "mesh_3dof.mtx.gz");
+    const RunResult result = tune().with(input, "--op", op, "--effort", "none", "--json").run();
+    INFO(op << "\n" << result.err);
+    REQUIRE(result.ok());
+    const json document = json::parse(result.out);
+    CHECK(document.at("cost_model") != "closed-form");
+    CHECK(document.at("search") == "exact");
+    CHECK(result.err.find("warning") == std::string::npos);
+  }
+}
