@@ -7,6 +7,7 @@
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/model/learned/cost_features.hpp"
+#include "waco/model/learned/learned_model.hpp"
 #include "waco/pattern/pattern_features.hpp"
 #include "waco/schedule/encoding.hpp"
 
@@ -14,8 +15,6 @@ namespace waco::train {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kFormat = "waco-model";
-constexpr int kVersion = 1;
 constexpr const char* kManifest = "model.json";
 constexpr const char* kWeights = "weights.safetensors";
 
@@ -51,8 +50,8 @@ nlohmann::ordered_json ModelFolder::write(const Network& network, const ModelDes
     types.emplace(schedule::name(example.group.problem.type));
     sizes.insert(example.group.problem.rhs);
   }
-  nlohmann::ordered_json manifest = {{"format", kFormat},
-                                     {"version", kVersion},
+  nlohmann::ordered_json manifest = {{"format", waco::model::kModelFormat},
+                                     {"version", waco::model::kModelVersion},
                                      {"created_by", model.created_by},
                                      {"machine", model.machine},
                                      {"op", schedule::name(model.op)},
@@ -72,7 +71,7 @@ nlohmann::ordered_json ModelFolder::write(const Network& network, const ModelDes
 }
 
 nlohmann::json read_manifest(const fs::path& folder) {
-  return read_artifact(folder / kManifest, kFormat, kVersion);
+  return read_artifact(folder / kManifest, waco::model::kModelFormat, waco::model::kModelVersion);
 }
 
 model::TensorFile load_weights(const fs::path& folder, schedule::Op op, const std::string& extractor) {

@@ -14,6 +14,7 @@
 #include "waco/base/machine.hpp"
 #include "waco/dataset/dataset_file.hpp"
 #include "waco/measure/compiler.hpp"
+#include "waco/model/learned/learned_model.hpp"
 #include "waco/tune/sibling_programs.hpp"
 
 namespace waco::tune {
@@ -30,8 +31,6 @@ constexpr int kSeed = 7;
 constexpr int kPerMatrix = 30;
 constexpr double kClearlyBetter = 0.01;
 constexpr size_t kFewest = 3;  ///< matrices to learn from
-constexpr const char* kModelFormat = "waco-model";
-constexpr int kModelVersion = 1;
 
 CalibrationScore score_of(const json& report) {
   const json& learned = report.at("metrics").at("learned");
@@ -40,7 +39,8 @@ CalibrationScore score_of(const json& report) {
 
 schedule::Op op_of_model(const fs::path& folder) {
   const fs::path file = folder / "model.json";
-  const auto op = schedule::parse_op(read_artifact(file, kModelFormat, kModelVersion).value("op", ""));
+  const auto op =
+      schedule::parse_op(read_artifact(file, model::kModelFormat, model::kModelVersion).value("op", ""));
   if (!op) throw InputError(file.string(), 0, "is the manifest of a model of an unknown op");
   return *op;
 }
@@ -51,7 +51,8 @@ class Calibration {
       : options_(options),
         stop_(stop),
         op_(schedule::name(options.op)),
-        manifest_(read_artifact(options.start.model / "model.json", kModelFormat, kModelVersion)),
+        manifest_(
+            read_artifact(options.start.model / "model.json", model::kModelFormat, model::kModelVersion)),
         threads_(std::to_string(options.threads > 0 ? options.threads : usable_threads())) {
     const fs::path user = user_data_folder();
     if (user.empty()) throw EnvironmentError("there is no home folder to keep a model in; set XDG_DATA_HOME");

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <map>
 
+#include "waco/base/clock.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/machine.hpp"
@@ -27,10 +28,6 @@ constexpr double kElsewhere = 1.5;
 /// Coordinates are 2 or 4 bytes wide on nearly all matrices: extents on either side of 2^16.
 constexpr int64_t kSmallDim = 30000, kLargeDim = 3000000;
 constexpr double kLargeCorpusPattern = 2e6;  // nonzeros: patterns beyond vote like those below, and take long
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// All shapes on which the kernel of a point may differ: small and large modes, cut evenly by their split or
 /// not.

@@ -43,8 +43,11 @@ bool Run::too_few_calls() {
 
 /// What every effort would cost in all, and with effort_by_calls, which is taken.
 void Run::choose_effort() {
-  if (options_.calls && result_.candidates.empty()) set_effort(options_.effort);
-  if (!options_.calls || result_.candidates.empty()) return;
+  if (!options_.calls) return;
+  if (result_.candidates.empty()) {
+    set_effort(options_.effort);
+    return;
+  }
   const Candidate& first = result_.candidates[0];
   Outlook outlook;
   outlook.csr_ns = csr_forecast_ns(options_.problem, tensor_.dims, tensor_.num_nonzeros(), result_.threads);

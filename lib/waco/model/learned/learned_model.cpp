@@ -16,9 +16,6 @@ namespace waco::model {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kFormat = "waco-model";
-constexpr int kVersion = 1;
-
 class FolderReader {
  public:
   explicit FolderReader(const fs::path& folder)
@@ -26,7 +23,7 @@ class FolderReader {
     std::error_code error;
     if (!fs::exists(manifest_file_, error))
       throw InputError(folder.string(), 0, "holds no model: there is no model.json in it");
-    manifest_ = read_artifact(manifest_file_, kFormat, kVersion);
+    manifest_ = read_artifact(manifest_file_, kModelFormat, kModelVersion);
   }
 
   std::unique_ptr<LearnedModel::Weights> read() {

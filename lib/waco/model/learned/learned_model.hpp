@@ -18,6 +18,10 @@
 
 namespace waco::model {
 
+/// Header of model.json, the manifest of a model folder.
+inline constexpr const char* kModelFormat = "waco-model";
+inline constexpr int kModelVersion = 1;
+
 /// What a pattern looks like to the retrieval half, for one problem.
 struct PatternEmbedding {
   std::vector<float> p;  ///< [P]
