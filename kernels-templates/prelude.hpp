@@ -115,17 +115,25 @@ WACO_INLINE value_t sum16(vec16 v) {
               __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
 }
 
-/* gatherN: x[c[0]], x[c[1]], ... for coordinates of any width. */
-template <class Crd>
-WACO_INLINE vec2 gather2(const value_t* x, const Crd* c) {
-  return vec2{x[c[0]], x[c[1]]};
+/* gatherN: x[c[0]], x[c[1]], ... for coordinates of any width; with n < N only the first n are read, and the
+   others are 0: what c holds there may lie outside of x. */
+template <class Vec, class Crd>
+WACO_INLINE Vec gather_first(const value_t* x, const Crd* c, int64_t n) {
+  Vec v = {};
+  for (int64_t lane = 0; lane < n; ++lane) v[lane] = x[c[lane]];
+  return v;
 }
 template <class Crd>
-WACO_INLINE vec4 gather4(const value_t* x, const Crd* c) {
+WACO_INLINE vec2 gather2(const value_t* x, const Crd* c, int64_t n = 2) {
+  return vec2{x[c[0]], n > 1 ? x[c[1]] : 0};
+}
+template <class Crd>
+WACO_INLINE vec4 gather4(const value_t* x, const Crd* c, int64_t n = 4) {
+  if (n < 4) return gather_first<vec4>(x, c, n);
   return vec4{x[c[0]], x[c[1]], x[c[2]], x[c[3]]};
 }
 template <class Crd>
-WACO_INLINE vec8 gather8(const value_t* x, const Crd* c) {
+WACO_INLINE vec8 gather8(const value_t* x, const Crd* c, int64_t n = 8) {
 #if defined(WACO_F64) && defined(__AVX512F__) && !defined(__clang__)
   if (sizeof(Crd) <= 4) {
     typedef Crd crd8 __attribute__((vector_size(8 * sizeof(Crd)), aligned(1), may_alias));
@@ -133,13 +141,14 @@ WACO_INLINE vec8 gather8(const value_t* x, const Crd* c) {
     typedef double val8 __attribute__((vector_size(64)));
     const val8 zero = {};
     return (vec8)__builtin_ia32_gathersiv8df(zero, x, __builtin_convertvector(*(const crd8*)c, idx8),
-                                             (char)-1, 8);
+                                             (char)(n < 8 ? (1 << n) - 1 : -1), 8);
   }
 #endif
+  if (n < 8) return gather_first<vec8>(x, c, n);
   return vec8{x[c[0]], x[c[1]], x[c[2]], x[c[3]], x[c[4]], x[c[5]], x[c[6]], x[c[7]]};
 }
 template <class Crd>
-WACO_INLINE vec16 gather16(const value_t* x, const Crd* c) {
+WACO_INLINE vec16 gather16(const value_t* x, const Crd* c, int64_t n = 16) {
 #if !defined(WACO_F64) && defined(__AVX512F__) && !defined(__clang__)
   if (sizeof(Crd) <= 4) {
     typedef Crd crd16 __attribute__((vector_size(16 * sizeof(Crd)), aligned(1), may_alias));
@@ -147,9 +156,10 @@ WACO_INLINE vec16 gather16(const value_t* x, const Crd* c) {
     typedef float val16 __attribute__((vector_size(64)));
     const val16 zero = {};
     return (vec16)__builtin_ia32_gathersiv16sf(zero, x, __builtin_convertvector(*(const crd16*)c, idx16),
-                                               (short)-1, 4);
+                                               (short)(n < 16 ? (1 << n) - 1 : -1), 4);
   }
 #endif
+  if (n < 16) return gather_first<vec16>(x, c, n);
   return vec16{x[c[0]], x[c[1]], x[c[2]],  x[c[3]],  x[c[4]],  x[c[5]],  x[c[6]],  x[c[7]],
                x[c[8]], x[c[9]], x[c[10]], x[c[11]], x[c[12]], x[c[13]], x[c[14]], x[c[15]]};
 }

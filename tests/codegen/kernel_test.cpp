@@ -77,6 +77,24 @@ TEST_CASE("kernel: spmv formats equal the reference", "[codegen]") {
     check_on_several_matrices(text);
 }
 
+/// Two rows, the first of which ends in the last, narrow block of columns: what follows its coordinates is of
+/// another block.
+TEST_CASE("kernel: the end of a row in a narrow block of columns reads nothing past the operand",
+          "[codegen]") {
+  matrix::SparseTensor tensor;
+  tensor.dims = {2, 4097};
+  tensor.coords.resize(2);
+  for (const auto& [row, column] : {std::pair<int64_t, int64_t>{0, 4096}, {1, 4094}, {1, 4095}}) {
+    tensor.coords[0].push_back(row);
+    tensor.coords[1].push_back(column);
+    tensor.values.push_back(1.5);
+  }
+  for (const char* text : {"spmv f32 | A: i:U k1:C k0:C [k/4096] | loop: i k1 k0 | par: serial | unroll 16",
+                           "spmv f32 | A: i:U k1:C k0:C [k/4096] | loop: i k1 k0 | par: serial | unroll 2",
+                           "spmv f64 | A: i:U k1:C k0:C [k/4096] | loop: i k1 k0 | par: serial | unroll 8"})
+    CHECK(check_point(schedule::parse(text), tensor, test_cache()) == "");
+}
+
 TEST_CASE("kernel: spmm formats equal the reference", "[codegen]") {
   for (const char* text : {
            "spmm f32 J=256 | A: i:U k:C | loop: i k j | par: i balanced x2 | prefetch 4",

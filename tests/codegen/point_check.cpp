@@ -3,11 +3,14 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "waco/base/error.hpp"
 #include "waco/codegen/kernel.hpp"
 #include "waco/measure/operands.hpp"
 #include "waco/measure/reference.hpp"
@@ -44,7 +47,37 @@ std::array<int64_t, 3> three(const std::vector<int64_t>& dims) {
   return result;
 }
 
-void poison(std::vector<char>& bytes, int value_bytes) {
+/// Memory of which no byte of the first megabyte past the end can be touched: gathers and other intrinsics
+/// are not seen by sanitizers.
+class GuardedBytes {
+ public:
+  explicit GuardedBytes(int64_t size) : size_(static_cast<size_t>(size)) {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const size_t usable = (size_ + page - 1) / page * page;
+    mapped_ = usable + kGuard;
+    void* begin = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (begin == MAP_FAILED) throw EnvironmentError("no memory");
+    begin_ = static_cast<char*>(begin);
+    mprotect(begin_ + usable, kGuard, PROT_NONE);
+    data_ = begin_ + usable - size_;
+  }
+  GuardedBytes(int64_t size, const void* content) : GuardedBytes(size) {
+    if (size_ > 0) std::memcpy(data_, content, size_);
+  }
+  ~GuardedBytes() { munmap(begin_, mapped_); }
+  GuardedBytes(const GuardedBytes&) = delete;
+  GuardedBytes& operator=(const GuardedBytes&) = delete;
+  char* data() { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  static constexpr size_t kGuard = 1 << 20;
+  size_t size_, mapped_ = 0;
+  char *begin_ = nullptr, *data_ = nullptr;
+};
+
+template <class Bytes>
+void poison(Bytes& bytes, int value_bytes) {
   for (size_t at = 0; at + static_cast<size_t>(value_bytes) <= bytes.size();
        at += static_cast<size_t>(value_bytes)) {
     const float f = std::numeric_limits<float>::quiet_NaN();
@@ -133,13 +166,16 @@ std::string check_point(const schedule::SuperSchedule& point, const matrix::Spar
   const measure::Reference reference(tensor, problem, operands, 7, 1);
   const int64_t out_size = measure::output_elements(problem, tensor.dims, num_stored);
   const int bytes = schedule::value_bytes(problem.type);
-  std::vector<char> out(static_cast<size_t>(out_size * bytes));
+  GuardedBytes out(out_size * bytes);
+  const std::array<int64_t, 2> elements = measure::dense_elements(problem, tensor.dims);
+  GuardedBytes dense0(elements[0] * bytes, operands.data(0));
+  GuardedBytes dense1(elements[1] * bytes, operands.data(1));
   std::vector<char> scratch(static_cast<size_t>(scratch_bytes(point, dims, num_stored)) + 64);
   poison(scratch, bytes);
   std::vector<int64_t> bounds;
   waco_call call{};
-  call.dense[0] = operands.data(0);
-  call.dense[1] = operands.data(1);
+  call.dense[0] = dense0.data();
+  call.dense[1] = dense1.data();
   call.out = out.data();
   call.rhs = problem.rhs;
   call.threads = point.compute.threads;

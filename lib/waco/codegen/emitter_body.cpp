@@ -284,9 +284,9 @@ void Emitter::emit_position_vectors(const Env& env, const std::string& begin, co
           : "dense0";
   const std::string name = accumulator_of(env, 0);
   const std::string p = fmt::format("p{}", level), last = fresh("end");
-  const auto product = [&](int vector) {
-    return fmt::format("load{0}(vals + {1} + {2}) * gather{0}({3}, crd{4} + {1} + {2})", vec(), p,
-                       vector * shape_.lanes, base, level);
+  const auto product = [&](int vector, const std::string& lanes = "") {
+    return fmt::format("load{0}(vals + {1} + {2}) * gather{0}({3}, crd{4} + {1} + {2}{5})", vec(), p,
+                       vector * shape_.lanes, base, level, lanes);
   };
   out_.line("int64_t {} = {};", p, begin);
   out_.line("const int64_t {} = {};", last, end);
@@ -295,7 +295,10 @@ void Emitter::emit_position_vectors(const Env& env, const std::string& begin, co
     for (int v = 0; v < vectors; ++v) out_.line("{}_{} += {};", name, v, product(v));
     out_.close();
   }
-  out_.line("if ({0} < {1}) {2}_0 += first{3}({4}, {1} - {0});", p, last, name, vec(), product(0));
+  // Past the end lie coordinates of the next row. Inside a block of columns they may be of another block, and
+  // added to where this one begins lead past the end of the operand.
+  const std::string lanes = var.inner ? fmt::format(", {1} - {0}", p, last) : "";
+  out_.line("if ({0} < {1}) {2}_0 += first{3}({4}, {1} - {0});", p, last, name, vec(), product(0, lanes));
 }
 
 }  // namespace waco::codegen
