@@ -9,6 +9,7 @@
 #include <fstream>
 #include <new>
 
+#include "waco/base/machine.hpp"
 #include "waco/model/probe.hpp"
 
 namespace waco::model {
@@ -31,11 +32,6 @@ std::string cpu_model() {
     if (colon != std::string::npos) return line.substr(line.find_first_not_of(" \t", colon + 1));
   }
   return "unknown";
-}
-
-int64_t cache_bytes(int name, int64_t fallback) {
-  const long bytes = sysconf(name);
-  return bytes > 0 ? bytes : fallback;
 }
 
 int64_t available_bytes() {
@@ -68,13 +64,22 @@ class Arena {
   int64_t bytes_;
 };
 
+/// Not by sysconf: on AMD it gives the L3 of the whole socket, of which a core reaches the slice beside it.
 void set_cache_sizes(Ceilings& c) {
   auto& levels = c.levels;
-  levels[0].capacity_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, 32 << 10);
-  levels[1].capacity_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, 1 << 20);
+  levels[0].capacity_bytes = 32 << 10;
+  levels[1].capacity_bytes = 1 << 20;
+  levels[2].capacity_bytes = 8 << 20;
+  for (const Cache& cache : describe_machine("").caches) {
+    if (cache.level < 1 || cache.level > 3 || cache.bytes <= 0) continue;
+    const int sharing = std::max(1, cache.cores_sharing);
+    const int slices = std::clamp((c.threads + sharing - 1) / sharing, 1, std::max(1, cache.num_instances));
+    levels[static_cast<size_t>(cache.level - 1)].capacity_bytes =
+        cache.level == 3 ? cache.bytes * slices : cache.bytes;
+  }
   levels[2].capacity_bytes =
-      std::min(cache_bytes(_SC_LEVEL3_CACHE_SIZE, 8 << 20), kMaxL3PerThread * std::max(1, c.threads));
-  levels[2].capacity_bytes = std::max(levels[2].capacity_bytes, 2 * levels[1].capacity_bytes);
+      std::clamp(levels[2].capacity_bytes, 2 * levels[1].capacity_bytes,
+                 std::max(2 * levels[1].capacity_bytes, kMaxL3PerThread * std::max(1, c.threads)));
   levels[3].capacity_bytes = INT64_MAX;
   levels[2].shared = levels[3].shared = true;
 }

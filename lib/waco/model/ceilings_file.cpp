@@ -14,7 +14,7 @@ namespace waco::model {
 namespace {
 
 constexpr const char* kFormat = "waco-ceilings";
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 
 nlohmann::json curve_to_json(const RateCurve& curve) {
   auto points = nlohmann::json::array();
