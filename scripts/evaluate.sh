@@ -10,7 +10,8 @@
 #   -o FOLDER          where results are kept
 #   --problems "P..."  of op[:rhs] (default: "spmv spmm:256 sddmm:256 mttkrp:16"); tensors are for mttkrp, matrices for
 #                      the others
-#   --models FOLDER    holds a model folder for each op, with its index inside (default: data/models); where there is none
+#   --models FOLDER    holds model folders OP or OP-NAME with their indexes inside (default: data/models), of which those
+#                      of this processor are taken, else those called OP; where there is none
 #                      for an op, or none of about that rhs, the closed-form model does everything
 #   --datasets FOLDER  datasets of the models (default: data/datasets): matrices that a model was trained on are left out
 #   --with-trained     they are not
@@ -98,10 +99,15 @@ list_inputs() {
 
 # The model folder for op $1 and rhs $2; nothing when there is none that was trained on about that size.
 model_for() {
-  local manifest=$models/$1/model.json
-  [ -e "$manifest" ] || return 0
-  jq -e --argjson rhs "$2" 'any(.rhs[]; . <= 2 * $rhs and $rhs <= 2 * .)' "$manifest" >/dev/null || return 0
-  echo "$models/$1"
+  local folder cpu
+  cpu=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)
+  for folder in "$models/$1"-* "$models/$1"; do
+    [ -e "$folder/model.json" ] || continue
+    [ "$folder" = "$models/$1" ] || jq -e --arg cpu "$cpu" '.machine.cpu == $cpu' "$folder/model.json" >/dev/null || continue
+    jq -e --argjson rhs "$2" 'any(.rhs[]; . <= 2 * $rhs and $rhs <= 2 * .)' "$folder/model.json" >/dev/null || continue
+    echo "$folder"
+    return 0
+  done
 }
 
 # Names of the matrices that model $1 was trained on, from the datasets its manifest names.

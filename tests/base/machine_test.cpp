@@ -73,6 +73,28 @@ TEST_CASE("machine: like nodes are the same hardware, whatever their jobs may us
   CHECK_FALSE(same_hardware(node, other));
 }
 
+TEST_CASE("machine: processors are as far apart as their caches and makers", "[base]") {
+  Machine node;
+  node.cpu_model = "Abacus(R) 9000";
+  node.num_cores = 8;
+  node.caches = {{1, 32 << 10, 64, 8, 1}, {2, 1 << 20, 64, 8, 1}, {3, 32 << 20, 64, 1, 8}};
+  CHECK(hardware_distance(node, node) == 0);
+  Machine larger = node;
+  larger.cpu_model = "Abacus 9500";
+  larger.num_cores = 16;
+  larger.caches[1].bytes *= 2;
+  CHECK(hardware_distance(node, larger) == 1);
+  CHECK(hardware_distance(larger, node) == 1);
+  // As much of the shared cache a core, though there is twice as much of it.
+  larger.caches[2] = {3, 64 << 20, 64, 1, 16};
+  CHECK(hardware_distance(node, larger) == 1);
+  Machine other = larger;
+  other.cpu_model = "Slide Rule 9500";
+  CHECK(hardware_distance(node, other) == 2);
+  other.caches.pop_back();
+  CHECK(hardware_distance(node, other) > 10);
+}
+
 TEST_CASE("machine: JSON form reads back to the same machine", "[base]") {
   const Machine machine = describe_machine("c++");
   const nlohmann::json json = machine;

@@ -112,16 +112,32 @@ TEST_CASE("cli: a default model that can't be used costs a warning, and the next
   manifest["encoding_version"] = 0;
   write_file_atomically(users + "/model.json", manifest.dump());
   const std::string of_program = ranked(
-      "the built-in model ranks instead (to repair it, run waco-tune --calibrate "
+      "the next model ranks instead (to repair it, run waco-tune --calibrate "
       "--op spmv, or delete the folder " +
       users + ")");
   CHECK(of_program != "closed-form");
   CHECK(of_program != of_user);
   check_refused(rank(matrix).with("--model", users), 3, "encoding_version is 0");
 
+  // Of two built-in models the one that was trained on the more similar machine ranks, whatever its name.
+  const std::string near = built_in + "-near", text = read_file(built_in + "/model.json");
+  test::write_random_model(near, schedule::Op::kSpmv, 3);
+  const auto move_elsewhere = [](const std::string& model) {
+    json moved = parse_file(model + "/model.json");
+    moved["machine"] = {{"cpu", "Abacus 9000"}};
+    write_file_atomically(model + "/model.json", moved.dump());
+  };
+  move_elsewhere(built_in);
+  CHECK(ranked("the next model ranks instead") == ranked("", {"--model", near}));
+  write_file_atomically(built_in + "/model.json", text);
+  move_elsewhere(near);
+  CHECK(ranked("the next model ranks instead") == of_program);
+  CHECK(ranked("", {"--model", near}) != of_program);
+  std::filesystem::remove_all(near);
+
   std::filesystem::remove_all(users);
   test::write_random_model(users, schedule::Op::kSpmm);
-  CHECK(ranked("is a model of spmm; the built-in model ranks instead") == of_program);
+  CHECK(ranked("is a model of spmm; the next model ranks instead") == of_program);
   std::filesystem::create_directories(built_in + "/index");
   write_file_atomically(built_in + "/index/index.json", "{}");
   CHECK(ranked("the closed-form model ranks instead (to repair it, install WACO again)") == "closed-form");

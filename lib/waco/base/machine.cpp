@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "waco/base/error.hpp"
@@ -168,6 +169,23 @@ void from_json(const nlohmann::json& json, CompilerTarget& target) {
 
 bool same_hardware(const Machine& a, const Machine& b) {
   return a.cpu_model == b.cpu_model && a.caches == b.caches && a.num_cores == b.num_cores;
+}
+
+double hardware_distance(const Machine& a, const Machine& b) {
+  if (same_hardware(a, b)) return 0;
+  constexpr double kAbsent = 1024;  // bytes of a cache that is not there
+  const auto bytes_a_core = [](const Machine& machine, int level) {
+    for (const Cache& cache : machine.caches)
+      if (cache.level == level) return static_cast<double>(cache.bytes) / std::max(1, cache.cores_sharing);
+    return kAbsent;
+  };
+  const auto maker = [](const Machine& machine) {
+    return machine.cpu_model.substr(0, machine.cpu_model.find_first_of(" ("));
+  };
+  double distance = maker(a) == maker(b) ? 0 : 1;
+  for (int level = 1; level <= 3; ++level)
+    distance += std::abs(std::log2(bytes_a_core(a, level) / bytes_a_core(b, level)));
+  return distance;
 }
 
 void to_json(nlohmann::json& json, const Machine& machine) {

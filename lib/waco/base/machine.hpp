@@ -49,6 +49,11 @@ struct Machine {
 /// CPUs a process may use differ between like nodes and jobs.
 bool same_hardware(const Machine& a, const Machine& b);
 
+/// How much less is to be expected of times taken on the one for the other: 1 for every factor of two between
+/// their caches, level by level and shared ones a core, and 1 for another maker's processor. 0 on the same
+/// hardware.
+double hardware_distance(const Machine& a, const Machine& b);
+
 void to_json(nlohmann::json& json, const Machine& machine);
 void from_json(const nlohmann::json& json, Machine& machine);
 void to_json(nlohmann::json& json, const CompilerTarget& target);

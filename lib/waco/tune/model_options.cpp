@@ -16,7 +16,7 @@ namespace waco::tune {
 namespace {
 
 std::string repair_of(const ModelPlace& place, schedule::Op op) {
-  if (place.model != user_data_folder() / "models" / schedule::name(op)) return "install WACO again";
+  if (!is_users(place)) return "install WACO again";
   return fmt::format("run waco-tune --calibrate --op {}, or delete the folder {}", schedule::name(op),
                      place.model.string());
 }
@@ -57,7 +57,7 @@ void choose_model(const ModelOptions& options, TuneOptions& tuning) {
     const std::vector<ModelPlace> places = find_models(tuning.problem.op);
     for (size_t n = 0; n < places.size() && !tuning.learned; ++n)
       tuning.learned = open_default(places[n], tuning.problem, threads,
-                                    n + 1 < places.size() ? "the built-in model" : "the closed-form model");
+                                    n + 1 < places.size() ? "the next model" : "the closed-form model");
   } else if (options.model != "none") {
     tuning.learned = Learned::open(options.model, options.index, threads);
   }

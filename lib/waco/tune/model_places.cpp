@@ -1,9 +1,16 @@
 // Looking for models.
 #include "waco/tune/model_places.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
+#include "waco/base/files.hpp"
+#include "waco/base/machine.hpp"
 #include "waco/base/program.hpp"
 
 namespace waco::tune {
@@ -16,6 +23,41 @@ fs::path user_data_folder() {
   if (home != nullptr && *home != '\0') return fs::path(home) / ".local/share/waco";
   return {};
 }
+
+namespace {
+
+/// Of the machine that a model was trained on to this one; far when the model does not tell.
+double distance_of(const fs::path& model, const Machine& here) {
+  try {
+    const nlohmann::json manifest = nlohmann::json::parse(read_file(model / "model.json"));
+    return hardware_distance(manifest.at("machine").get<Machine>(), here);
+  } catch (const std::exception&) {  // whoever opens it says what is wrong with it
+    return std::numeric_limits<double>::infinity();
+  }
+}
+
+std::vector<ModelPlace> models_of(schedule::Op op, const fs::path& folder) {
+  const std::string name(schedule::name(op));
+  std::vector<ModelPlace> places;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const std::string file = entry.path().filename();
+    if (file != name && file.rfind(name + "-", 0) != 0) continue;
+    if (auto place = model_in(entry.path())) places.push_back(std::move(*place));
+  }
+  std::sort(places.begin(), places.end(),
+            [](const ModelPlace& a, const ModelPlace& b) { return a.model < b.model; });
+  if (places.size() < 2) return places;
+  const Machine here = describe_machine("");
+  std::map<fs::path, double> distances;
+  for (const ModelPlace& place : places) distances[place.model] = distance_of(place.model, here);
+  std::stable_sort(places.begin(), places.end(), [&](const ModelPlace& a, const ModelPlace& b) {
+    return distances[a.model] < distances[b.model];
+  });
+  return places;
+}
+
+}  // namespace
 
 std::vector<fs::path> model_folders() {
   std::vector<fs::path> folders;
@@ -35,15 +77,19 @@ std::optional<ModelPlace> model_in(const fs::path& folder) {
 std::vector<ModelPlace> find_models(schedule::Op op) {
   std::vector<ModelPlace> places;
   for (const fs::path& folder : model_folders())
-    if (auto place = model_in(folder / schedule::name(op))) places.push_back(std::move(*place));
+    for (ModelPlace& place : models_of(op, folder)) places.push_back(std::move(place));
   return places;
 }
 
 std::optional<ModelPlace> find_built_in_model(schedule::Op op) {
-  const fs::path user = user_data_folder();
   for (ModelPlace& place : find_models(op))
-    if (user.empty() || place.model != user / "models" / schedule::name(op)) return std::move(place);
+    if (!is_users(place)) return std::move(place);
   return std::nullopt;
+}
+
+bool is_users(const ModelPlace& place) {
+  const fs::path user = user_data_folder();
+  return !user.empty() && place.model.parent_path() == user / "models";
 }
 
 }  // namespace waco::tune

@@ -18,16 +18,19 @@ struct ModelPlace {
 /// The user's data folder, $XDG_DATA_HOME/waco or ~/.local/share/waco; empty without a home.
 std::filesystem::path user_data_folder();
 
-/// Folders that hold a folder for each op, in the order they are asked: the user's, then what was installed
-/// with the running program.
+/// Folders that hold model folders, in the order they are asked: the user's, then what was installed with the
+/// running program. A model of an op is in a folder that is called after the op, or OP-NAME: one was trained
+/// on one machine, the next on another.
 std::vector<std::filesystem::path> model_folders();
 
 /// The model in a folder, with the index inside it; nullopt when there is none.
 std::optional<ModelPlace> model_in(const std::filesystem::path& folder);
 
-/// The models of the op in all of these, in that order.
+/// The models of the op in all of these, in that order; inside one folder those of machines most like this
+/// one first.
 std::vector<ModelPlace> find_models(schedule::Op op);
 /// The first of them that is not the user's; nullopt when there is none.
 std::optional<ModelPlace> find_built_in_model(schedule::Op op);
+bool is_users(const ModelPlace& place);
 
 }  // namespace waco::tune
