@@ -115,14 +115,14 @@ WACO_INLINE value_t sum16(vec16 v) {
               __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
 }
 
-/* gatherN: x[c[0]], x[c[1]], ... for coordinates of any width; with n < N only the first n are read, and the
-   others are 0: what c holds there may lie outside of x. */
 template <class Vec, class Crd>
 WACO_INLINE Vec gather_first(const value_t* x, const Crd* c, int64_t n) {
   Vec v = {};
   for (int64_t lane = 0; lane < n; ++lane) v[lane] = x[c[lane]];
   return v;
 }
+/* gatherN: x[c[0]], x[c[1]], ... for coordinates of any width; with n < N only the first n are read, and the
+   others are 0: what c holds there may lie outside of x. */
 template <class Crd>
 WACO_INLINE vec2 gather2(const value_t* x, const Crd* c, int64_t n = 2) {
   return vec2{x[c[0]], n > 1 ? x[c[1]] : 0};

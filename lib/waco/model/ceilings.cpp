@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <new>
 
 #include "waco/base/machine.hpp"
@@ -22,17 +21,6 @@ namespace {
 constexpr int64_t kMaxL3PerThread = int64_t{32} << 20;
 constexpr int64_t kMinGatherBytes = int64_t{8} << 10;
 constexpr int64_t kMaxGatherBytes = int64_t{256} << 20;
-
-std::string cpu_model() {
-  std::ifstream file("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(file, line)) {
-    if (line.rfind("model name", 0) != 0 && line.rfind("CPU part", 0) != 0) continue;
-    const size_t colon = line.find(':');
-    if (colon != std::string::npos) return line.substr(line.find_first_not_of(" \t", colon + 1));
-  }
-  return "unknown";
-}
 
 int64_t available_bytes() {
   const long pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
@@ -193,7 +181,7 @@ Ceilings Ceilings::with_vectors_of(int bytes) const {
 
 Ceilings default_ceilings(int threads) {
   Ceilings c;
-  c.cpu = cpu_model();
+  c.cpu = describe_machine("").cpu_model;
   c.threads = std::max(1, threads);
   c.vector_bytes = usable_vector_bytes();
   set_cache_sizes(c);
