@@ -8,12 +8,14 @@
 #include <nlohmann/json.hpp>
 
 #include "waco/base/command_line.hpp"
+#include "waco/base/machine.hpp"
 #include "waco/base/signals.hpp"
 #include "waco/base/version.hpp"
 #include "waco/collect/collector.hpp"
 #include "waco/dataset/agreement.hpp"
 #include "waco/dataset/merge.hpp"
 #include "waco/dataset/summary.hpp"
+#include "waco/tune/model_places.hpp"
 #include "waco/tune/problem_options.hpp"
 
 namespace {
@@ -24,6 +26,7 @@ constexpr const char* kProgram = "waco-collect";
 constexpr const char* kExamples = R"(Examples:
   waco-collect --synthetic 6 --op spmv --per-matrix 20 --seed 7 -o data.jsonl
   waco-collect matrices/ --augment 2 --op spmm --rhs 256 -o spmm.jsonl
+  waco-collect matrices/ --op spmv --per-matrix 15 --model models/spmv -o second.jsonl
   waco-collect --list train.txt --op sddmm --shard 0/4 -o data.jsonl   (writes data.0-of-4.jsonl)
   waco-collect merge data.*-of-4.jsonl -o data.jsonl.gz
   waco-collect info data.jsonl.gz
@@ -44,6 +47,7 @@ struct Options {
   double validation_share = 0.2;
   double max_fill = 20;
   double time_limit_s = 0;
+  std::string model;
   std::string shard;
   std::string output;
 
@@ -81,6 +85,9 @@ void add_collect_options(CLI::App& app, Options& options) {
   app.add_option("--max-fill", options.max_fill, "Values a format may store per nonzero")
       ->check(CLI::Range(1.0, 1e6))
       ->capture_default_str();
+  app.add_option(
+      "--model", options.model,
+      "Measure what this learned model, a folder, ranks first, so that it can learn where it errs");
   app.add_option("--time-limit", options.time_limit_s, "Seconds after which no new work starts")
       ->check(CLI::PositiveNumber);
   app.add_option("--shard", options.shard,
@@ -157,6 +164,17 @@ ExitCode run_info(const Options& options) {
   return ExitCode::kDone;
 }
 
+std::shared_ptr<const search::Learned> open_model(const Options& options,
+                                                  const collect::CollectOptions& collecting) {
+  const auto place = tune::model_in(options.model);
+  if (!place) throw InputError(options.model, 0, "holds no model");
+  const int threads = collecting.threads > 0 ? collecting.threads : usable_threads();
+  auto learned = search::Learned::open(place->model, place->index, threads);
+  if (learned->model.op() != collecting.problem.op)
+    throw UsageError(fmt::format("{} is a model of {}", options.model, schedule::name(learned->model.op())));
+  return learned;
+}
+
 collect::CollectOptions collect_options(const Options& options) {
   if (options.output.empty()) throw UsageError("-o is required: the dataset to write or continue");
   if (std::filesystem::path(options.output).extension() == ".gz")
@@ -172,6 +190,7 @@ collect::CollectOptions collect_options(const Options& options) {
   result.censor_ratio = options.censor_ratio;
   result.validation_share = options.validation_share;
   result.max_fill = options.max_fill;
+  if (!options.model.empty()) result.learned = open_model(options, result);
   if (!options.shard.empty()) {
     result.shard = parse_shard(options.shard);
   } else if (const auto shard = shard_of_array_task()) {

@@ -1,4 +1,5 @@
 // waco-collect as users run it: datasets, shards, merges, faults.
+#include "../model/learned/random_model.hpp"
 #include "collection.hpp"
 
 using namespace waco;
@@ -34,6 +35,31 @@ TEST_CASE("cli: a collection has every stratum, and info describes it", "[cli]")
   // The same command finds nothing left to do.
   const std::string before = read_file(output);
   REQUIRE(spmv_collection(matrices(work), output).run().ok());
+  CHECK(read_file(output) == before);
+}
+
+TEST_CASE("cli: a collection by a learned model measures what it ranks first", "[cli]") {
+  Workspace work;
+  const std::string model = work.path("model"), output = work.path("data.jsonl");
+  test::write_random_model(model, schedule::Op::kSpmv);
+  const auto command = [&](const std::string& by) {
+    return spmv_collection(matrices(work), output).with("--model", by).run();
+  };
+  const RunResult run = command(model);
+  INFO(run.err);
+  REQUIRE(run.ok());
+  const Outline outline = outline_of(records_of(output));
+  CHECK(outline.counts.at("kind1 learned") == 13);
+  CHECK(outline.counts.at("kind1 neighbours") == 6);
+  const std::string before = read_file(output);
+  REQUIRE(command(model).ok());
+  CHECK(read_file(output) == before);
+  // Points of another model do not belong into the same file, nor does a model of another op.
+  test::write_random_model(work.path("other"), schedule::Op::kSpmv, 2);
+  CHECK(command(work.path("other")).end.code == 2);
+  test::write_random_model(work.path("spmm"), schedule::Op::kSpmm);
+  CHECK(command(work.path("spmm")).end.code == 2);
+  CHECK(command(work.path("nothing")).end.code == 3);
   CHECK(read_file(output) == before);
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "../model/learned/random_model.hpp"
 #include "waco/matrix/synthetic.hpp"
 
 using namespace waco;
@@ -50,8 +51,12 @@ TEST_CASE("strata: sizes add up, with fixed_csr always and few uniform points", 
     CHECK(sizes[0] == 1);
   }
   const auto sizes = strata_sizes(100);
-  for (const int size : sizes) CHECK(size >= 1);
+  for (int n = 0; n < kNumStrata; ++n)
+    CHECK((sizes[static_cast<size_t>(n)] >= 1) == (static_cast<Stratum>(n) != Stratum::kLearned));
   CHECK(sizes[static_cast<size_t>(Stratum::kUniform)] < 10);
+  const auto by_learned = strata_sizes(11, true);
+  CHECK(by_learned[static_cast<size_t>(Stratum::kLearned)] == 7);
+  CHECK(by_learned[static_cast<size_t>(Stratum::kNeighbours)] == 3);
 }
 
 TEST_CASE("choices: every op gets its strata, distinct and with fixed_csr first", "[collect]") {
@@ -77,6 +82,26 @@ TEST_CASE("choices: every op gets its strata, distinct and with fixed_csr first"
     INFO(name(stratum));
     CHECK(counts[stratum] == (stratum == Stratum::kNeighbours ? 0 : sizes[static_cast<size_t>(n)]));
   }
+}
+
+TEST_CASE("choices: a learned model chooses what it ranks first", "[collect]") {
+  ChoiceOptions options = options_for(Op::kSpmm);
+  const matrix::SparseTensor tensor = tensor_for(Op::kSpmm);
+  const TemporaryFolder folder;
+  std::vector<std::vector<std::string>> chosen;
+  for (const uint64_t seed : {1, 2, 1}) {
+    const std::filesystem::path model = folder.path() / std::to_string(seed);
+    test::write_random_model(model, Op::kSpmm, seed);
+    const auto learned = search::Learned::open(model, {}, 2);
+    options.learned = learned.get();
+    const std::vector<Choice> choices = choose(tensor, options);
+    const auto sizes = strata_sizes(options.per_matrix, true);
+    REQUIRE(std::ssize(choices) == 1 + sizes[static_cast<size_t>(Stratum::kLearned)]);
+    for (size_t n = 1; n < choices.size(); ++n) CHECK(choices[n].stratum == Stratum::kLearned);
+    chosen.push_back(texts(choices));
+  }
+  CHECK(chosen[0] != chosen[1]);
+  CHECK(chosen[0] == chosen[2]);
 }
 
 TEST_CASE("choices: nothing but seed, pattern and options decides them", "[collect]") {

@@ -32,6 +32,7 @@ nlohmann::ordered_json collection_json(const CollectOptions& options, int thread
                                  {"censor_ratio", options.censor_ratio},
                                  {"validation_share", options.validation_share},
                                  {"max_fill", options.max_fill}};
+  if (options.learned) json["model"] = options.learned->model.hash();
   if (options.shard.count > 1) json["shard"] = fmt::format("{}/{}", options.shard.index, options.shard.count);
   return json;
 }
@@ -97,6 +98,7 @@ class Collection {
     // are packed at the same time, and packing needs room as well.
     choice.max_bytes = std::max<int64_t>(machine_.memory_bytes / 24, int64_t{1} << 20);
     choice.vector_bytes = target_.vector_bytes;
+    choice.learned = options_.learned.get();
     return choice;
   }
 

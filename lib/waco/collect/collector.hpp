@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "waco/base/signals.hpp"
 #include "waco/matrix/inputs.hpp"
 #include "waco/schedule/op.hpp"
+#include "waco/search/learned.hpp"
 
 namespace waco::collect {
 
@@ -26,6 +28,9 @@ struct CollectOptions {
   double censor_ratio = 4;  ///< times fixed_csr; 0: nothing is censored
   double validation_share = 0.2;
   double max_fill = 20;
+  /// A model of the op: what it ranks first is measured, and neighbours of the best of these. Null: points of
+  /// all kinds.
+  std::shared_ptr<const search::Learned> learned;
   Shard shard;
   std::filesystem::path output;       ///< of the shard, see shard_path
   nlohmann::ordered_json created_by;  ///< of the file's header

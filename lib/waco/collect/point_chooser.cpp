@@ -8,7 +8,7 @@
 
 #include "waco/base/files.hpp"
 #include "waco/codegen/kernel.hpp"
-#include "waco/search/search.hpp"
+#include "waco/search/named.hpp"
 
 namespace waco::collect {
 namespace {
@@ -39,7 +39,8 @@ schedule::SpaceLimits limits(const ChoiceOptions& options) {
 
 PointChooser::PointChooser(const matrix::SparseTensor& tensor, const std::string& hash,
                            const ChoiceOptions& options, StructurePool& pool)
-    : options_(options),
+    : tensor_(tensor),
+      options_(options),
       pool_(pool),
       random_(Random(options.seed).next() ^ number_of(hash)),
       num_nonzeros_(tensor.num_nonzeros()),
@@ -72,12 +73,13 @@ bool PointChooser::take(const SuperSchedule& point, Stratum stratum, std::vector
 }
 
 std::vector<Choice> PointChooser::independent_points() {
-  const std::array<int, kNumStrata> sizes = strata_sizes(options_.per_matrix);
+  const std::array<int, kNumStrata> sizes = strata_sizes(options_.per_matrix, options_.learned != nullptr);
   std::vector<Choice> choices;
   const SuperSchedule csr = schedule::csr_point(options_.problem, options_.threads);
   chosen_ = {schedule::to_text(csr)};
   choices.push_back({csr, Stratum::kFixedCsr});
   add_model_points(sizes[static_cast<size_t>(Stratum::kModel)], choices);
+  add_learned_points(sizes[static_cast<size_t>(Stratum::kLearned)], choices);
   for (size_t n = 0; n < kNumStrata; ++n) {
     const auto stratum = static_cast<Stratum>(n);
     if (family_of(stratum)) add_family_points(stratum, sizes[n], choices);
@@ -88,11 +90,25 @@ std::vector<Choice> PointChooser::independent_points() {
 void PointChooser::add_model_points(int count, std::vector<Choice>& choices) {
   if (count == 0) return;
   search::NeighbourSearch search;
+  add_found(search, model_, Stratum::kModel, count, choices);
+}
+
+void PointChooser::add_learned_points(int count, std::vector<Choice>& choices) {
+  if (count == 0) return;
+  search::LearnedLookup lookup(*options_.learned,
+                               options_.learned->model.embed_pattern(tensor_, options_.problem),
+                               options_.problem, model_, options_.threads);
+  const auto search = search::make_search(lookup.query() ? "exact" : "neighbours", lookup.query());
+  add_found(*search, lookup.costs, Stratum::kLearned, count, choices);
+}
+
+void PointChooser::add_found(search::Search& search, model::CostModel& model, Stratum stratum, int count,
+                             std::vector<Choice>& choices) {
   const auto allowed = [this](const SuperSchedule& point) { return feasible(point); };
   // One more, because fixed_csr itself may be among them.
   for (const search::Scored& found :
-       search.run(space_, model_, allowed, kModelEvaluations, random_, count + 1))
-    if (count > 0 && take(found.point, Stratum::kModel, choices)) --count;
+       search.run(space_, model, allowed, kModelEvaluations, random_, count + 1))
+    if (count > 0 && take(found.point, stratum, choices)) --count;
 }
 
 void PointChooser::add_family_points(Stratum stratum, int count, std::vector<Choice>& choices) {

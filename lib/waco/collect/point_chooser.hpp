@@ -12,6 +12,7 @@
 #include "waco/matrix/sparse_tensor.hpp"
 #include "waco/model/closed_form.hpp"
 #include "waco/pattern/pattern_counts.hpp"
+#include "waco/search/learned.hpp"
 
 namespace waco::collect {
 
@@ -29,6 +30,8 @@ struct ChoiceOptions {
   double max_fill = 20;           ///< values stored per nonzero
   int64_t max_bytes = INT64_MAX;  ///< of packed storage
   int vector_bytes = 32;          ///< of the compiler's target
+  /// Of the op: what it ranks first is measured, and neighbours of the best. Null: points of all strata.
+  const search::Learned* learned = nullptr;
 };
 
 /// Draws legal points whose storage is feasible and whose predicted time is not beyond measuring. All draws
@@ -56,9 +59,13 @@ class PointChooser {
   bool feasible(const schedule::SuperSchedule& point);
   double cost(const schedule::SuperSchedule& point);
   void add_model_points(int count, std::vector<Choice>& choices);
+  void add_learned_points(int count, std::vector<Choice>& choices);
+  void add_found(search::Search& search, model::CostModel& model, Stratum stratum, int count,
+                 std::vector<Choice>& choices);
   void add_family_points(Stratum stratum, int count, std::vector<Choice>& choices);
   bool take(const schedule::SuperSchedule& point, Stratum stratum, std::vector<Choice>& choices);
 
+  const matrix::SparseTensor& tensor_;
   const ChoiceOptions options_;
   StructurePool& pool_;
   Random random_;

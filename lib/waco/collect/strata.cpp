@@ -10,10 +10,12 @@ namespace {
 
 /// In the order of Stratum; fixed_csr is counted apart. Few uniform points: nearly all of them are far slower
 /// than the best, and a model learns little from telling apart what nobody would choose.
-constexpr std::array<double, kNumStrata> kShares = {0, 0.17, 0.13, 0.11, 0.08, 0.12, 0.04, 0.07, 0.28};
+constexpr std::array<double, kNumStrata> kShares = {0, 0.17, 0, 0.13, 0.11, 0.08, 0.12, 0.04, 0.07, 0.28};
+constexpr std::array<double, kNumStrata> kSharesByLearned = {0, 0, 0.7, 0, 0, 0, 0, 0, 0, 0.3};
 
 constexpr std::array<std::string_view, kNumStrata> kNames = {
-    "fixed_csr", "model", "blocked", "sliced", "sparse_blocks", "csr_like", "coo", "uniform", "neighbours"};
+    "fixed_csr",     "model",    "learned", "blocked", "sliced",
+    "sparse_blocks", "csr_like", "coo",     "uniform", "neighbours"};
 
 }  // namespace
 
@@ -40,15 +42,16 @@ std::optional<schedule::Stratum> family_of(Stratum stratum) {
   }
 }
 
-std::array<int, kNumStrata> strata_sizes(int per_matrix) {
+std::array<int, kNumStrata> strata_sizes(int per_matrix, bool by_learned) {
   WACO_ASSERT(per_matrix >= 1);
+  const std::array<double, kNumStrata>& shares = by_learned ? kSharesByLearned : kShares;
   std::array<int, kNumStrata> sizes{};
   sizes[0] = 1;
   const int rest = per_matrix - 1;
   std::array<double, kNumStrata> missing{};
   int given = 0;
   for (size_t n = 1; n < kNumStrata; ++n) {
-    const double wanted = kShares[n] * rest;
+    const double wanted = shares[n] * rest;
     sizes[n] = static_cast<int>(wanted);
     missing[n] = wanted - sizes[n];
     given += sizes[n];

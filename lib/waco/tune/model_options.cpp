@@ -22,10 +22,10 @@ std::string repair_of(const ModelPlace& place, schedule::Op op) {
 }
 
 /// Null, and a line that says why, when the model is not for this problem; `next` is what ranks then.
-std::shared_ptr<const Learned> open_default(const ModelPlace& place, const schedule::Problem& problem,
-                                            int threads, const char* next) {
+std::shared_ptr<const search::Learned> open_default(const ModelPlace& place, const schedule::Problem& problem,
+                                                    int threads, const char* next) {
   try {
-    auto learned = Learned::open(place.model, place.index, threads);
+    auto learned = search::Learned::open(place.model, place.index, threads);
     if (learned->model.op() != problem.op)
       throw InputError(place.model.string(), 0,
                        fmt::format("is a model of {}", schedule::name(learned->model.op())));
@@ -59,7 +59,7 @@ void choose_model(const ModelOptions& options, TuneOptions& tuning) {
       tuning.learned = open_default(places[n], tuning.problem, threads,
                                     n + 1 < places.size() ? "the next model" : "the closed-form model");
   } else if (options.model != "none") {
-    tuning.learned = Learned::open(options.model, options.index, threads);
+    tuning.learned = search::Learned::open(options.model, options.index, threads);
   }
   const bool indexed = tuning.learned && tuning.learned->index;
   tuning.search = !options.search.empty() ? options.search : indexed ? "exact" : "neighbours";

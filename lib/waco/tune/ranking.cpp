@@ -12,11 +12,6 @@ namespace {
 
 using schedule::SuperSchedule;
 
-/// Of a cost; the rest is the learned model's. The cheapest of many predictions is often one that errs, and
-/// two models seldom err on the same point. On 24 unseen matrices this made the first point of SpMV 1.06
-/// times as fast; shares from 0.2 to 0.5 did about as well.
-constexpr double kClosedFormShare = 0.35;
-
 schedule::SpaceLimits limits(const TuneOptions& options, int threads) {
   schedule::SpaceLimits limits;
   limits.max_threads = threads;
@@ -32,13 +27,6 @@ schedule::SpaceLimits limits(const TuneOptions& options, int threads) {
 std::vector<double> Ranking::CountingModel::costs(std::span<const SuperSchedule> points) {
   num_points += static_cast<int64_t>(points.size());
   return model_->costs(points);
-}
-
-Ranking::Lookup::Lookup(const Learned& learned, const model::PatternEmbedding& pattern,
-                        const schedule::Problem& problem, model::ClosedFormModel& closed_form, int threads)
-    : retriever(learned.model, pattern),
-      costs(learned.model, pattern, problem, closed_form, threads, kClosedFormShare) {
-  if (learned.index) query.emplace(search::Query{*learned.index, retriever, threads});
 }
 
 Ranking::Ranking(const matrix::SparseTensor& tensor, const TuneOptions& options, int threads,
@@ -99,7 +87,7 @@ Candidate Ranking::candidate(const SuperSchedule& point, double cost) {
 }
 
 std::vector<Candidate> Ranking::search(int num_results, int64_t evaluations, size_t num_sure) {
-  const search::Query* query = lookup_ && lookup_->query ? &*lookup_->query : nullptr;
+  const search::Query* query = lookup_ ? lookup_->query() : nullptr;
   const auto search = search::make_search(options_.search, query);
   const auto allowed = [this](const SuperSchedule& point) { return may_be_tried(point); };
   std::vector<Candidate> candidates;

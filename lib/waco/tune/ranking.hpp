@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "waco/model/closed_form.hpp"
+#include "waco/search/learned.hpp"
 #include "waco/search/named.hpp"
 #include "waco/tune/result.hpp"
 #include "waco/tune/tune.hpp"
@@ -59,15 +60,6 @@ class Ranking {
     model::CostModel* model_;
   };
 
-  /// The learned model on this pattern.
-  struct Lookup {
-    Lookup(const Learned& learned, const model::PatternEmbedding& pattern, const schedule::Problem& problem,
-           model::ClosedFormModel& closed_form, int threads);
-    model::Retriever retriever;
-    model::LearnedCostModel costs;
-    std::optional<search::Query> query;  ///< with an index
-  };
-
   bool feasible(const schedule::SuperSchedule& point) const;
   bool seems_feasible(const schedule::SuperSchedule& point);
   bool may_be_tried(const schedule::SuperSchedule& point);
@@ -77,7 +69,7 @@ class Ranking {
   pattern::PatternCounts counts_;
   schedule::ScheduleSpace space_;
   model::ClosedFormModel closed_form_;
-  std::optional<Lookup> lookup_;  ///< with a learned model
+  std::optional<search::LearnedLookup> lookup_;  ///< with a learned model
   CountingModel counting_;
   double cost_unit_ns_ = 1;  ///< of the model's costs
   Random random_;

@@ -11,7 +11,7 @@
 #include "waco/base/signals.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
 #include "waco/schedule/storage_size.hpp"
-#include "waco/tune/learned.hpp"
+#include "waco/search/learned.hpp"
 #include "waco/tune/result.hpp"
 
 namespace waco::tune {
@@ -33,7 +33,7 @@ struct TuneOptions {
   std::optional<double> budget_s;     ///< no new work is started after this; by default what the effort says
   std::string search = "neighbours";  ///< a name of search::search_names()
   /// Ranks points; without one the closed-form model does. Of the problem's op.
-  std::shared_ptr<const Learned> learned;
+  std::shared_ptr<const search::Learned> learned;
   schedule::Subspace subspace = schedule::Subspace::kAll;  ///< what of a point the search may vary
   /// Measured, all in common rounds, instead of searching, when not empty.
   std::vector<schedule::SuperSchedule> points;
