@@ -64,9 +64,13 @@ std::string repair_command(const schedule::Problem& problem, const std::string& 
 
 void note_compiler(const Compiler& compiler, const fs::path& folder) {
   const fs::path file = folder / (content_hash(compiler.identity() + processor()).substr(0, 16) + kSuffix);
-  std::error_code error;
-  fs::last_write_time(file, fs::file_time_type::clock::now(), error);
-  if (!error && read_note(file)) return;
+  // A new file's date is that of the system's last tick, which may be before that of an earlier note.
+  const auto set_date = [&file] {
+    std::error_code error;
+    fs::last_write_time(file, fs::file_time_type::clock::now(), error);
+    return !error;
+  };
+  if (set_date() && read_note(file)) return;
   const nlohmann::json json = {{"format", kFormat},
                                {"version", kVersion},
                                {"processor", processor()},
@@ -74,6 +78,7 @@ void note_compiler(const Compiler& compiler, const fs::path& folder) {
                                {"target", compiler.target()}};
   try {
     write_file_atomically(file, json.dump(2) + "\n");
+    set_date();
   } catch (const EnvironmentError& fault) {
     spdlog::debug("{}; runs with --no-compile will not find this compiler's kernels", fault.what());
   }
