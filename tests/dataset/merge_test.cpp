@@ -44,7 +44,9 @@ TEST_CASE("merge: shards give one dataset with all their records, in order", "[d
 TEST_CASE("merge: machines are not mixed unless that is allowed, and then told apart", "[dataset]") {
   const TemporaryFolder folder;
   const auto a = write_dataset(folder.path() / "a.jsonl", sample_header("CPU A"), {sample_record("m1")});
-  const auto b = write_dataset(folder.path() / "b.jsonl", sample_header("CPU B"), {sample_record("m1")});
+  Header measured = sample_header("CPU B");
+  measured.ceilings.push_back(nlohmann::json::parse(R"({"threads": 2})"));
+  const auto b = write_dataset(folder.path() / "b.jsonl", measured, {sample_record("m1")});
   const auto out = folder.path() / "all.jsonl";
   CHECK_THROWS_WITH(merge_datasets({a, b}, out, {}), Catch::Contains("--allow-different-machines"));
   CHECK_FALSE(std::filesystem::exists(out));
@@ -54,6 +56,7 @@ TEST_CASE("merge: machines are not mixed unless that is allowed, and then told a
   REQUIRE(mixed.records.size() == 2);  // the same point, but on two machines
   CHECK(mixed.records[0].machine == 0);
   CHECK(mixed.records[1].machine == 1);
+  CHECK(mixed.header.ceilings == std::vector<nlohmann::json>{nullptr, measured.ceilings[0]});
   // A mixed dataset merges again; its records keep their machines.
   const auto again = folder.path() / "again.jsonl";
   const MergeSummary summary =
@@ -62,6 +65,7 @@ TEST_CASE("merge: machines are not mixed unless that is allowed, and then told a
   CHECK(summary.num_repeated == 1);
   const Dataset twice = load_dataset(again);
   CHECK(twice.header.machines.at(0).cpu_model == "CPU B");
+  CHECK(twice.header.ceilings == std::vector<nlohmann::json>{measured.ceilings[0], nullptr});
   CHECK(twice.records.at(0).machine == 0);
   CHECK(twice.records.at(1).machine == 1);
 }

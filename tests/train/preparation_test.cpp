@@ -48,6 +48,35 @@ TEST_CASE("preparation: inputs are those of their pattern and points", "[train]"
                            example.numbers.end()) == code.numbers);
 }
 
+TEST_CASE("preparation: terms are those of the machine that measured, where the dataset tells", "[train]") {
+  TemporaryFolder folder;
+  const auto file = testing::write_small_dataset(folder.path(), 4, 6);
+  const MatrixFiles files({folder.path().string()});
+  const auto terms_of = [&](const Records& records) {
+    return prepare(records.groups, files, options_in({}), {}).examples.at(1).terms;
+  };
+  const std::vector<float> here = terms_of(load_records({file}, std::nullopt));
+  const std::string text = read_file(file);
+  const size_t end = text.find('\n');
+  nlohmann::json header = nlohmann::json::parse(text.substr(0, end));
+  model::Ceilings slow_memory = model::default_ceilings(2);
+  for (model::MemoryLevel& level : slow_memory.levels) level.read_one /= 8, level.read_all /= 8;
+  const auto load_with = [&](const nlohmann::json& ceilings) {
+    header["ceilings"] = {ceilings};
+    write_file_atomically(file, header.dump() + text.substr(end));
+    return load_records({file}, std::nullopt);
+  };
+  const Records there = load_with(model::to_json(slow_memory));
+  CHECK(there.groups[0].ceilings->levels[1].read_one == slow_memory.levels[1].read_one);
+  CHECK(terms_of(there) != here);
+  CHECK(terms_of(load_with(model::to_json(model::default_ceilings(2)))) == here);
+  CHECK(terms_of(load_with(nullptr)) == here);
+  // Those of another number of threads say little of these times.
+  slow_memory.threads = 4;
+  CHECK(terms_of(load_with(model::to_json(slow_memory))) == here);
+  CHECK_THROWS_AS(load_with({{"threads", 2}}), InputError);
+}
+
 TEST_CASE("preparation: what is in the cache needs no matrix any more", "[train]") {
   TemporaryFolder folder;
   const Records records = load_records({testing::write_small_dataset(folder.path(), 4, 6)}, std::nullopt);

@@ -9,11 +9,13 @@
 
 #include "waco/base/clock.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/base/progress.hpp"
 #include "waco/collect/matrix_run.hpp"
 #include "waco/dataset/dataset_file.hpp"
 #include "waco/measure/compiler.hpp"
+#include "waco/model/ceilings.hpp"
 
 namespace waco::collect {
 namespace {
@@ -83,6 +85,7 @@ class Collection {
     dataset::Header header;
     header.created_by = options_.created_by;
     header.machine = machine_;
+    header.ceilings = {model::to_json(model::load_or_measure_ceilings(threads_, cache_folder_if_any()))};
     header.collection = collection_json(options_, threads_);
     return header;
   }

@@ -44,6 +44,7 @@ std::string header_line(const Header& header) {
   document["created_by"] = header.created_by;
   document["machine"] = nlohmann::json(header.machine);
   if (!header.machines.empty()) document["machines"] = nlohmann::json(header.machines);
+  if (!header.ceilings.empty()) document["ceilings"] = header.ceilings;
   document["collection"] = header.collection;
   return document.dump(-1, ' ', false, kReplace);
 }

@@ -28,6 +28,9 @@ struct Header {
   nlohmann::ordered_json created_by;
   Machine machine;                ///< of every record that does not name another
   std::vector<Machine> machines;  ///< of a file that mixes them: what records' `machine` counts
+  /// What each of `machines`, or the only one, can do at most (model::Ceilings), null where that is not
+  /// known; none when nothing is.
+  std::vector<nlohmann::json> ceilings;
   nlohmann::ordered_json
       collection;  ///< the options it was collected with; null after a merge of unlike ones
 };

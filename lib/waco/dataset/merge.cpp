@@ -68,7 +68,9 @@ class Merge {
     for (const fs::path& input : inputs_) headers_.push_back(read_dataset(input, [](Record&&) {}).header);
     for (const Header& header : headers_) {
       std::vector<int>& places = places_.emplace_back();
-      for (const Machine& machine : machines_of(header)) places.push_back(place_of(machine));
+      const std::vector<Machine> machines = machines_of(header);
+      for (size_t n = 0; n < machines.size(); ++n)
+        places.push_back(place_of(machines[n], n < header.ceilings.size() ? header.ceilings[n] : nullptr));
     }
     if (machines_.size() > 1 && !options_.allow_different_machines) refuse();
   }
@@ -78,6 +80,9 @@ class Merge {
     header.created_by = options_.created_by;
     header.machine = machines_[0];
     if (machines_.size() > 1) header.machines = machines_;
+    const bool some_known = std::any_of(ceilings_.begin(), ceilings_.end(),
+                                        [](const nlohmann::json& ceilings) { return !ceilings.is_null(); });
+    if (some_known) header.ceilings = ceilings_;
     header.collection = headers_[0].collection;
     for (const Header& other : headers_) {
       // Shards of one collection differ in nothing else.
@@ -106,12 +111,16 @@ class Merge {
     return header.machines.empty() ? std::vector<Machine>{header.machine} : header.machines;
   }
 
-  int place_of(const Machine& machine) {
+  int place_of(const Machine& machine, const nlohmann::json& ceilings) {
     const auto same = [&](const Machine& other) { return same_machine(machine, other); };
     const auto at = std::find_if(machines_.begin(), machines_.end(), same);
-    if (at != machines_.end()) return static_cast<int>(at - machines_.begin());
-    machines_.push_back(machine);
-    return static_cast<int>(machines_.size()) - 1;
+    const auto place = static_cast<size_t>(at - machines_.begin());
+    if (at == machines_.end()) {
+      machines_.push_back(machine);
+      ceilings_.emplace_back();
+    }
+    if (ceilings_[place].is_null()) ceilings_[place] = ceilings;
+    return static_cast<int>(place);
   }
 
   [[noreturn]] void refuse() const {
@@ -150,6 +159,7 @@ class Merge {
   const MergeOptions& options_;
   std::vector<Header> headers_;
   std::vector<Machine> machines_;
+  std::vector<nlohmann::json> ceilings_;  ///< of each machine
   std::vector<std::vector<int>> places_;  ///< per input: place in machines_ of each of its machines
   std::unordered_set<std::string> keys_;
   std::unordered_map<std::string, std::string> owner_;  ///< pattern -> name it was first met under

@@ -16,6 +16,7 @@ Header header_from_json(const json& document) {
   header.created_by = ordered_json::parse(document.value("created_by", json()).dump());
   header.machine = document.at("machine").get<Machine>();
   header.machines = document.value("machines", std::vector<Machine>());
+  header.ceilings = document.value("ceilings", std::vector<json>());
   header.collection = ordered_json::parse(document.value("collection", json()).dump());
   return header;
 }

@@ -38,10 +38,13 @@ class Loading {
     const dataset::ReadSummary found =
         dataset::read_dataset(file, [&](Record&& record) { records.push_back(std::move(record)); });
     if (number == 0) result_.machine = found.header.machine;
+    const std::vector<std::shared_ptr<const model::Ceilings>> ceilings = ceilings_of(found.header, file);
     for (Record& record : records) {
-      const Machine& machine = record.machine ? found.header.machines.at(static_cast<size_t>(*record.machine))
-                                              : found.header.machine;
-      add(file, record, machine, fmt::format("{} {}", number, record.machine.value_or(-1)));
+      const auto place = static_cast<size_t>(record.machine.value_or(0));
+      const Origin origin{record.machine ? found.header.machines.at(place) : found.header.machine,
+                          place < ceilings.size() ? ceilings[place] : nullptr,
+                          fmt::format("{} {}", number, record.machine.value_or(-1))};
+      add(file, record, origin);
     }
     result_.files.push_back({{"name", file.filename().string()},
                              {"records", records.size()},
@@ -56,18 +59,37 @@ class Loading {
   }
 
  private:
-  void add(const std::filesystem::path& file, const Record& record, const Machine& machine,
-           const std::string& machine_key) {
+  /// Where a record was measured.
+  struct Origin {
+    const Machine& machine;
+    std::shared_ptr<const model::Ceilings> ceilings;
+    std::string key;  ///< differs from that of other machines and files
+  };
+
+  static std::vector<std::shared_ptr<const model::Ceilings>> ceilings_of(const dataset::Header& header,
+                                                                         const std::filesystem::path& file) {
+    std::vector<std::shared_ptr<const model::Ceilings>> ceilings;
+    try {
+      for (const nlohmann::json& json : header.ceilings)
+        ceilings.push_back(
+            json.is_null() ? nullptr : std::make_shared<model::Ceilings>(model::ceilings_from_json(json)));
+    } catch (const nlohmann::json::exception&) {
+      throw InputError(file.string(), 1, "the ceilings of a machine are damaged");
+    }
+    return ceilings;
+  }
+
+  void add(const std::filesystem::path& file, const Record& record, const Origin& origin) {
     if (places_.empty()) result_.op = record.problem.op;
     if (record.problem.op != result_.op)
       throw UsageError(fmt::format("{}: has records of {}, other datasets are of {}; a model is of one op",
                                    file.string(), schedule::name(record.problem.op),
                                    schedule::name(result_.op)));
     const std::string key =
-        fmt::format("{} {} {} {} {}", machine_key, record.matrix_hash, schedule::name(record.problem.type),
+        fmt::format("{} {} {} {} {}", origin.key, record.matrix_hash, schedule::name(record.problem.type),
                     record.problem.rhs, record.threads);
     const auto [place, is_new] = places_.try_emplace(key, result_.groups.size());
-    if (is_new) result_.groups.push_back(new_group(record, machine));
+    if (is_new) result_.groups.push_back(new_group(record, origin));
     if (!record.ok() || !(record.speedup > 0)) {
       ++result_.num_failed;
       return;
@@ -77,7 +99,7 @@ class Loading {
     group.labels.push_back(label_of(record));
   }
 
-  Group new_group(const Record& record, const Machine& machine) const {
+  Group new_group(const Record& record, const Origin& origin) const {
     Group group;
     group.matrix = record.matrix;
     group.matrix_hash = record.matrix_hash;
@@ -87,7 +109,9 @@ class Loading {
     group.num_nonzeros = record.num_nonzeros;
     group.problem = record.problem;
     group.threads = record.threads;
-    group.vector_bytes = machine.compiler.command.empty() ? 0 : machine.compiler.vector_bytes;
+    const CompilerTarget& target = origin.machine.compiler;
+    group.vector_bytes = target.command.empty() ? 0 : target.vector_bytes;
+    if (origin.ceilings && origin.ceilings->threads == record.threads) group.ceilings = origin.ceilings;
     group.split = resplit_ ? dataset::split_of(record.original, resplit_->seed, resplit_->validation_share)
                            : record.split;
     return group;

@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "waco/dataset/record.hpp"
+#include "waco/model/ceilings.hpp"
 
 namespace waco::train {
 
@@ -30,6 +32,7 @@ struct Group {
   schedule::Problem problem;
   int threads = 1;       ///< the most a point may use
   int vector_bytes = 0;  ///< of the compiler's target on the machine; 0 when the dataset does not say
+  std::shared_ptr<const model::Ceilings> ceilings;  ///< of the machine; null when the dataset does not say
   dataset::Split split = dataset::Split::kTraining;
   std::vector<schedule::SuperSchedule> points;  ///< [size()], without those that failed
   std::vector<Label> labels;                    ///< [size()]

@@ -64,7 +64,8 @@ class Preparing {
         results_(groups_.size()),
         progress_("preparing", static_cast<int64_t>(groups_.size())) {
     for (const Group& group : groups_)
-      if (!ceilings_.count(group.threads)) ceilings_[group.threads] = options.ceilings(group.threads);
+      if (!group.ceilings && !ceilings_.count(group.threads))
+        ceilings_[group.threads] = options.ceilings(group.threads);
   }
 
   Preparation run() {
@@ -99,7 +100,7 @@ class Preparing {
       if (!tensor) tensor = read(group);
       return tensor.has_value();
     };
-    model::Ceilings ceilings = ceilings_.at(group.threads);
+    model::Ceilings ceilings = group.ceilings ? *group.ceilings : ceilings_.at(group.threads);
     if (group.vector_bytes > 0) ceilings = ceilings.with_vectors_of(group.vector_bytes);
     std::optional<std::vector<float>> terms = cache_.terms(group, ceilings);
     if (!terms) {

@@ -39,7 +39,7 @@ struct PreparationOptions {
   PatternMaker make_pattern;    ///< none for extractors whose input is a vector
   std::filesystem::path cache;  ///< folder, created when needed; empty: keep nothing
   int threads = 1;              ///< of this process
-  /// Ceilings of this machine for a number of threads.
+  /// Ceilings of this machine for a number of threads, taken for groups that have none of their own.
   std::function<model::Ceilings(int threads)> ceilings;
 };
 
