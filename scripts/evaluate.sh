@@ -10,9 +10,8 @@
 #   -o FOLDER          where results are kept
 #   --problems "P..."  of op[:rhs] (default: "spmv spmm:256 sddmm:256 mttkrp:16"); tensors are for mttkrp, matrices for
 #                      the others
-#   --models FOLDER    holds model folders OP or OP-NAME with their indexes inside (default: data/models), of which those
-#                      of this processor are taken, else those called OP; where there is none
-#                      for an op, or none of about that rhs, the closed-form model does everything
+#   --models FOLDER    holds model folders OP or OP-NAME with their indexes inside (default: data/models), of which waco-tune
+#                      chooses; where there is none for an op, or none of about that rhs, the closed-form model does everything
 #   --datasets FOLDER  datasets of the models (default: data/datasets): matrices that a model was trained on are left out
 #   --with-trained     they are not
 #   --ways "W..."      some of: none quick normal full closed format schedule calls-N (default: all, N 1 10 100 10000)
@@ -97,17 +96,11 @@ list_inputs() {
   done
 }
 
-# The model folder for op $1 and rhs $2; nothing when there is none that was trained on about that size.
-model_for() {
-  local folder cpu
-  cpu=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)
-  for folder in "$models/$1"-* "$models/$1"; do
-    [ -e "$folder/model.json" ] || continue
-    [ "$folder" = "$models/$1" ] || jq -e --arg cpu "$cpu" '.machine.cpu == $cpu' "$folder/model.json" >/dev/null || continue
-    jq -e --argjson rhs "$2" 'any(.rhs[]; . <= 2 * $rhs and $rhs <= 2 * .)' "$folder/model.json" >/dev/null || continue
-    echo "$folder"
-    return 0
-  done
+# The model folder that waco-tune takes for the current problem; nothing when there is none that was trained on about that size.
+choose_model() {
+  compgen -G "$models/$op*/model.json" >/dev/null || return 0
+  XDG_CACHE_HOME=$folder/cache "$tune" "$sample" "${problem_options[@]}" --effort none --model "$models" --json 2>>"$folder/log" |
+    jq -r '.model // empty'
 }
 
 # Names of the matrices that model $1 was trained on, from the datasets its manifest names.
@@ -214,8 +207,6 @@ evaluate() {
 # What every run finds in its cache: the machine's ceilings, the index with its embeddings, kernels compiled ahead.
 warm_up() {
   [ ! -d "$here/cache/first" ] || return 0
-  local sample=$root/data/samples/mesh_3dof.mtx.gz
-  [ "$op" != mttkrp ] || sample=$root/data/samples/events.tns.gz
   rm -rf "$here/cache/first.part" && mkdir -p "$here/cache/first.part"
   run_tune "$here/cache/first.part" "$sample" --effort none "${model_options[@]}" &&
     { [ "$prepare" -eq 0 ] || run_tune "$here/cache/first.part" --prepare "$prepare" "${model_options[@]}"; } &&
@@ -227,16 +218,17 @@ warm_up() {
 evaluate_problem() {
   problem=$1
   op=${problem%%:*}
-  local rhs=1 model input seen=""
+  local rhs=1 model sample input seen=""
   case $op in spmm | sddmm) rhs=256 ;; mttkrp) rhs=16 ;; spmv) ;; *) fail "there is no op '$op'" ;; esac
   [[ $problem != *:* ]] || rhs=${problem#*:}
+  sample=$root/data/samples/mesh_3dof.mtx.gz
+  [ "$op" != mttkrp ] || sample=$root/data/samples/events.tns.gz
   problem_options=(--op "$op")
   [ "$op" = spmv ] || problem_options+=(--rhs "$rhs")
-  model=$(model_for "$op" "$rhs")
+  model=$(choose_model) || fail "$problem: no model can be chosen; see $folder/log" 1
   if [ -n "$model" ]; then
     model_kind=learned own_ways=$ways
     model_options=(--model "$model")
-    [ ! -e "$model/index/index.json" ] || model_options+=(--index "$model/index")
     here=$folder/$op$rhs-$(jq -r '.weights_hash[:8]' "$model/model.json")
     [ $with_trained -eq 1 ] || seen=$(trained_on "$model")
   else

@@ -129,6 +129,10 @@ TEST_CASE("cli: a default model that can't be used costs a warning, and the next
   };
   move_elsewhere(built_in);
   CHECK(ranked("the next model ranks instead") == ranked("", {"--model", near}));
+  // A folder of models stands for the same choice.
+  const std::string folder = std::filesystem::path(near).parent_path();
+  CHECK(ranked("", {"--model", folder}) == ranked("", {"--model", near}));
+  check_refused(rank(matrix).with("--model", work.path("")), 3, "model.json");
   write_file_atomically(built_in + "/model.json", text);
   move_elsewhere(near);
   CHECK(ranked("the next model ranks instead") == of_program);

@@ -26,7 +26,7 @@ bool Learned::has_seen(int64_t rhs) const {
 std::shared_ptr<const Learned> Learned::open(const std::filesystem::path& model,
                                              const std::filesystem::path& index, int threads) {
   const auto start = std::chrono::steady_clock::now();
-  auto learned = std::make_shared<Learned>(Learned{model::LearnedModel::load(model), std::nullopt});
+  auto learned = std::make_shared<Learned>(Learned{model::LearnedModel::load(model), std::nullopt, model});
   if (!index.empty())
     learned->index.emplace(
         index::Index::open(index, {learned->model, model}, threads, cache_folder_if_any()));

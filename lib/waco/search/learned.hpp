@@ -15,6 +15,7 @@ namespace waco::search {
 struct Learned {
   model::LearnedModel model;
   std::optional<index::Index> index;  ///< of the model, for this machine's threads
+  std::filesystem::path folder;       ///< that the model was read from
 
   double load_s = 0;  ///< seconds that reading took
 

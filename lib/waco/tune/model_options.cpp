@@ -42,8 +42,9 @@ std::shared_ptr<const search::Learned> open_default(const ModelPlace& place, con
 
 void add_model_options(CLI::App& app, ModelOptions& options) {
   app.add_option("--model", options.model,
-                 "Rank by this learned model, a folder; none: closed-form (default: the built-in one)");
-  app.add_option("--index", options.index, "The model's index, a folder made by waco-index")
+                 "Rank by this learned model, a folder, or by the fittest of a folder of models; none: "
+                 "closed-form (default: the built-in one)");
+  app.add_option("--index", options.index, "Its index, made by waco-index (default: that in its folder)")
       ->needs("--model");
   app.add_option("--search", options.search,
                  "How points are found: exact or anns (with --index), neighbours, tpe, bandit, random")
@@ -53,13 +54,19 @@ void add_model_options(CLI::App& app, ModelOptions& options) {
 void choose_model(const ModelOptions& options, TuneOptions& tuning) {
   const int threads = tuning.threads > 0 ? tuning.threads : usable_threads();
   tuning.learned = nullptr;
-  if (options.model.empty()) {
-    const std::vector<ModelPlace> places = find_models(tuning.problem.op);
+  if (options.model != "none") {
+    const schedule::Op op = tuning.problem.op;
+    const bool is_named = !options.model.empty();
+    const std::optional<ModelPlace> model = is_named ? model_in(options.model) : std::nullopt;
+    std::vector<ModelPlace> places;
+    if (!model) places = is_named ? models_of(op, options.model) : find_models(op);
+    if (is_named && places.empty()) {  // opening says what is wrong with a folder that holds nothing
+      const std::string index = options.index.empty() && model ? model->index.string() : options.index;
+      tuning.learned = search::Learned::open(options.model, index, threads);
+    }
     for (size_t n = 0; n < places.size() && !tuning.learned; ++n)
       tuning.learned = open_default(places[n], tuning.problem, threads,
                                     n + 1 < places.size() ? "the next model" : "the closed-form model");
-  } else if (options.model != "none") {
-    tuning.learned = search::Learned::open(options.model, options.index, threads);
   }
   const bool indexed = tuning.learned && tuning.learned->index;
   tuning.search = !options.search.empty() ? options.search : indexed ? "exact" : "neighbours";

@@ -13,7 +13,7 @@ namespace waco::tune {
 
 /// As typed; empty when not given.
 struct ModelOptions {
-  std::string model;  ///< a folder, or "none": the closed-form model
+  std::string model;  ///< its folder, or one that holds models; "none": the closed-form model
   std::string index;
   std::string search;
 };
@@ -21,9 +21,10 @@ struct ModelOptions {
 /// Adds --model, --index and --search.
 void add_model_options(CLI::App& app, ModelOptions& options);
 
-/// Sets `learned` and `search` of `tuning`, by its problem and threads. Without a named model the first of
-/// the op's default ones ranks that can be read and has seen dense operands of about this size; what is wrong
-/// with one that can't be read is told in one line. The closed-form model ranks where none is left.
+/// Sets `learned` and `search` of `tuning`, by its problem and threads. Of the default models, or those in a
+/// folder that is named, the first of the op ranks that can be read and has seen dense operands of about this
+/// size; what is wrong with one that can't be read is told in one line. The closed-form model ranks where
+/// none is left. A model that is named itself ranks whatever it has seen.
 ///
 /// Throws InputError when a model that was named, or its index, can't be used.
 void choose_model(const ModelOptions& options, TuneOptions& tuning);

@@ -36,6 +36,23 @@ double distance_of(const fs::path& model, const Machine& here) {
   }
 }
 
+}  // namespace
+
+std::vector<fs::path> model_folders() {
+  std::vector<fs::path> folders;
+  if (const fs::path user = user_data_folder(); !user.empty()) folders.push_back(user / "models");
+  if (const fs::path program = program_folder(); !program.empty())
+    folders.push_back(program.parent_path() / "share/waco/models");
+  return folders;
+}
+
+std::optional<ModelPlace> model_in(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::exists(folder / "model.json", error)) return std::nullopt;
+  const fs::path index = folder / "index";
+  return ModelPlace{folder, fs::exists(index / "index.json", error) ? index : fs::path()};
+}
+
 std::vector<ModelPlace> models_of(schedule::Op op, const fs::path& folder) {
   const std::string name(schedule::name(op));
   std::vector<ModelPlace> places;
@@ -55,23 +72,6 @@ std::vector<ModelPlace> models_of(schedule::Op op, const fs::path& folder) {
     return distances[a.model] < distances[b.model];
   });
   return places;
-}
-
-}  // namespace
-
-std::vector<fs::path> model_folders() {
-  std::vector<fs::path> folders;
-  if (const fs::path user = user_data_folder(); !user.empty()) folders.push_back(user / "models");
-  if (const fs::path program = program_folder(); !program.empty())
-    folders.push_back(program.parent_path() / "share/waco/models");
-  return folders;
-}
-
-std::optional<ModelPlace> model_in(const fs::path& folder) {
-  std::error_code error;
-  if (!fs::exists(folder / "model.json", error)) return std::nullopt;
-  const fs::path index = folder / "index";
-  return ModelPlace{folder, fs::exists(index / "index.json", error) ? index : fs::path()};
 }
 
 std::vector<ModelPlace> find_models(schedule::Op op) {

@@ -26,8 +26,9 @@ std::vector<std::filesystem::path> model_folders();
 /// The model in a folder, with the index inside it; nullopt when there is none.
 std::optional<ModelPlace> model_in(const std::filesystem::path& folder);
 
-/// The models of the op in all of these, in that order; inside one folder those of machines most like this
-/// one first.
+/// The models of the op in a folder, those of machines most like this one first.
+std::vector<ModelPlace> models_of(schedule::Op op, const std::filesystem::path& folder);
+/// The models of the op in all of model_folders(), in that order.
 std::vector<ModelPlace> find_models(schedule::Op op);
 /// The first of them that is not the user's; nullopt when there is none.
 std::optional<ModelPlace> find_built_in_model(schedule::Op op);

@@ -61,6 +61,7 @@ struct TuneResult {
   Effort effort = Effort::kNormal;
   uint64_t seed = 1;
   std::string cost_model;  ///< "closed-form", or the hash of a learned model
+  std::string model;       ///< folder of a learned model, else empty
   std::string search;      ///< a name of search::search_names()
   schedule::Subspace subspace = schedule::Subspace::kAll;
   Machine machine;

@@ -61,6 +61,7 @@ json to_json(const TuneResult& result) {
           {"effort", name(result.effort)},
           {"seed", result.seed},
           {"cost_model", result.cost_model},
+          {"model", result.model.empty() ? json(nullptr) : json(result.model)},
           {"search", result.search},
           {"space", schedule::name(result.subspace)},
           {"no_compile", result.no_compile},

@@ -45,6 +45,7 @@ void Run::describe() {
   result_.seed = options_.seed;
   result_.machine = describe_machine(target());
   result_.cost_model = options_.cost_model();
+  if (options_.learned) result_.model = options_.learned->folder.string();
   result_.search = options_.search;
   result_.subspace = options_.subspace;
 }
