@@ -7,13 +7,12 @@
 #include "apps/bench/pinning.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
+#include "waco/measure/statistics.hpp"
 
 namespace waco::bench {
 namespace {
 
 using schedule::SuperSchedule;
-
-constexpr double kBusyShare = 0.2;
 
 measure::TimingOptions timing_of(tune::Effort effort) {
   measure::TimingOptions timing;
@@ -36,19 +35,16 @@ SuperSchedule balanced_csr(const schedule::Problem& problem, int threads) {
 void complete(Record& record, const Work& work) {
   const Entry& baseline = record.entries.front();
   const bool f64 = record.problem.type == schedule::ValueType::kF64;
-  double rejected = 0;
+  std::vector<double> rejected;
   for (Entry& entry : record.entries) {
     entry.bound = bound_of(work, entry.stored_bytes, record.ceilings, record.threads, f64);
-    rejected = std::max(rejected, entry.rejected_share);
+    if (entry.ok()) rejected.push_back(entry.rejected_share);
     if (!entry.censored || !entry.ok()) continue;
     const double speedup = speedup_over(&entry, &baseline);
     entry.speedup = {speedup, speedup, speedup};
   }
-  if (rejected > kBusyShare)
-    record.warnings.push_back(
-        fmt::format("this machine is busy: {:.0f} % of a contestant's samples were thrown away; times may be "
-                    "off, run again when it is idle",
-                    rejected * 100));
+  if (const std::string busy = measure::busy_warning(rejected); !busy.empty())
+    record.warnings.push_back(busy);
 }
 
 /// What became of the first candidate that failed, which stands for all.

@@ -1,9 +1,12 @@
 // Order statistics of samples.
 #include "waco/measure/statistics.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 
 namespace waco::measure {
 
@@ -17,6 +20,19 @@ Estimate estimate_median(std::vector<double> samples) {
   const double rank = (static_cast<double>(count) - 1.96 * std::sqrt(static_cast<double>(count))) / 2;
   const auto low = static_cast<size_t>(std::max(1.0, std::floor(rank)));
   return {median, samples[low - 1], samples[count - low]};
+}
+
+std::string busy_warning(const std::vector<double>& rejected_shares) {
+  constexpr double kBusyShare = 0.1;
+  if (rejected_shares.empty()) return "";
+  const double share = std::accumulate(rejected_shares.begin(), rejected_shares.end(), 0.0) /
+                       static_cast<double>(rejected_shares.size());
+  if (share <= kBusyShare) return "";
+  return fmt::format(
+      "this machine is busy: {:.0f} % of the samples were thrown away; times may be off, run again when it "
+      "is "
+      "idle",
+      share * 100);
 }
 
 }  // namespace waco::measure

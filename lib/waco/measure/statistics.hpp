@@ -1,6 +1,7 @@
 // Medians and their intervals from few samples, without assumptions on the distribution.
 #pragma once
 
+#include <string>
 #include <vector>
 
 namespace waco::measure {
@@ -16,5 +17,10 @@ struct Estimate {
 };
 
 Estimate estimate_median(std::vector<double> samples);
+
+/// A warning when other work disturbed a contest: when, in the mean of the contestants, more than a tenth of
+/// the samples was thrown away. The largest share tells nothing: of many contestants with few rounds each,
+/// some lose a third of them by chance. Empty when all is well.
+std::string busy_warning(const std::vector<double>& rejected_shares);
 
 }  // namespace waco::measure

@@ -9,6 +9,7 @@
 
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
+#include "waco/measure/statistics.hpp"
 #include "waco/tune/decision.hpp"
 #include "waco/tune/run.hpp"
 
@@ -127,14 +128,13 @@ void Run::add_warnings() {
                       "--calibrate --op {} fits it to this one)",
                       cpu, schedule::name(options_.problem.op)));
   }
-  double rejected = result_.baseline ? result_.baseline->rejected_share : 0;
+  std::vector<double> rejected;
+  if (result_.baseline) rejected.push_back(result_.baseline->rejected_share);
   for (const Candidate& candidate : result_.candidates)
-    rejected = std::max(rejected, candidate.measurement.rejected_share);
-  if (rejected > 0.2)
-    result_.warnings.push_back(
-        fmt::format("this machine is busy: {:.0f} % of the samples were thrown away; times may be off, run "
-                    "again when it is idle",
-                    rejected * 100));
+    if (candidate.measured && candidate.measurement.ok())
+      rejected.push_back(candidate.measurement.rejected_share);
+  if (const std::string busy = measure::busy_warning(rejected); !busy.empty())
+    result_.warnings.push_back(busy);
   if (options_.no_compile && result_.baseline && options_.points.empty() &&
       std::ssize(result_.candidates) < plan_.top)
     result_.warnings.push_back(
