@@ -7,15 +7,6 @@
 #include "waco/base/files.hpp"
 
 namespace waco::search {
-namespace {
-
-/// Of a cost; the rest is the learned model's. The cheapest of many predictions is often one that errs, and
-/// two models seldom err on the same point. On 24 unseen matrices this made the first point of SpMV 1.06
-/// times as fast; shares from 0.2 to 0.5 did about as well.
-constexpr double kClosedFormShare = 0.35;
-
-}  // namespace
-
 bool Learned::has_seen(int64_t rhs) const {
   for (const nlohmann::json& seen : model.manifest().value("rhs", nlohmann::json::array()))
     if (seen.is_number_integer() && 2 * rhs >= seen.get<int64_t>() && rhs <= 2 * seen.get<int64_t>())
@@ -37,7 +28,7 @@ std::shared_ptr<const Learned> Learned::open(const std::filesystem::path& model,
 LearnedLookup::LearnedLookup(const Learned& learned, const model::PatternEmbedding& pattern,
                              const schedule::Problem& problem, model::ClosedFormModel& closed_form,
                              int threads)
-    : costs(learned.model, pattern, problem, closed_form, threads, kClosedFormShare),
+    : costs(learned.model, pattern, problem, closed_form, threads, model::kClosedFormShare),
       retriever_(learned.model, pattern) {
   if (learned.index) query_.emplace(Query{*learned.index, retriever_, threads});
 }

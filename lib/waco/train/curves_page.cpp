@@ -100,7 +100,7 @@ Curve curve(const ordered_json& epochs, const std::string& name, const char* par
 std::string metrics_table(const ordered_json& metrics) {
   std::string text =
       "<table><tr><th>model</th><th>right pairs</th><th>top 1</th><th>top 5</th><th>top 10</th></tr>\n";
-  for (const char* name : {"learned", "retrieval", "closed_form", "random", "fixed_csr"}) {
+  for (const char* name : {"learned", "blended", "retrieval", "closed_form", "random", "fixed_csr"}) {
     const ordered_json& own = metrics.at(name);
     text += fmt::format("<tr><td>{}</td><td>{}</td>", name,
                         own.contains("pairwise_accuracy")

@@ -33,7 +33,7 @@ std::string to_table(const ordered_json& report) {
   text += fmt::format("{:<14}{:>12}{:>9}", "model", "right pairs", "tau");
   for (const int points : kRegretPoints) text += fmt::format("{:>9}", fmt::format("top {}", points));
   text += "   time of the best of the top k over the best measured\n";
-  for (const char* name : {"learned", "retrieval", "closed_form", "random", "fixed_csr"})
+  for (const char* name : {"learned", "blended", "retrieval", "closed_form", "random", "fixed_csr"})
     text += row(name, metrics.at(name));
   if (!metrics.at("worst_pairs").empty()) text += "worst pairs, ranked the wrong way round:\n";
   for (const ordered_json& pair : metrics.at("worst_pairs"))

@@ -10,6 +10,7 @@
 #include "waco/base/error.hpp"
 #include "waco/model/ceilings.hpp"
 #include "waco/model/learned/extractor.hpp"
+#include "waco/model/learned/learned_model.hpp"
 #include "waco/train/data/preparation.hpp"
 #include "waco/train/model_folder.hpp"
 #include "waco/train/network/extractor.hpp"
@@ -98,20 +99,28 @@ Network make_network(const Data& data) {
 }
 
 /// Metrics of the model and of all that it is compared with.
-ordered_json compare_models(const Examples& examples, const ExampleCosts& costs) {
+ordered_json compare_models(const Network& network, const Examples& examples, const ExampleCosts& costs) {
+  const auto [offset, slope] = network.calibration();
   std::vector<const Group*> groups;
-  std::vector<GroupCosts> closed_form;
-  for (const Example* example : examples) {
-    groups.push_back(&example->group);
-    const size_t num_terms = example->terms.size() / example->group.size();
-    GroupCosts own;
-    for (size_t n = 0; n < example->group.size(); ++n) own.push_back(example->terms[n * num_terms]);
+  std::vector<GroupCosts> closed_form, blended;
+  for (size_t e = 0; e < examples.size(); ++e) {
+    const Example& example = *examples[e];
+    groups.push_back(&example.group);
+    const size_t num_terms = example.terms.size() / example.group.size();
+    GroupCosts own, both;
+    for (size_t n = 0; n < example.group.size(); ++n) {
+      own.push_back(example.terms[n * num_terms]);
+      const double learned = offset + slope * costs.corrected[e][n];
+      both.push_back(learned + model::kClosedFormShare * (own.back() - learned));
+    }
     closed_form.push_back(std::move(own));
+    blended.push_back(std::move(both));
   }
   ordered_json worst = ordered_json::array();
   for (const Misranking& pair : worst_misrankings(groups, costs.corrected, kNumMisrankings))
     worst.push_back(to_json(pair));
   return {{"learned", to_json(metrics_of(groups, costs.corrected))},
+          {"blended", to_json(metrics_of(groups, blended))},
           {"retrieval", to_json(metrics_of(groups, costs.retrieved))},
           {"closed_form", to_json(metrics_of(groups, closed_form))},
           {"random", to_json(random_metrics(groups, 1))},
@@ -203,7 +212,7 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
   const auto [offset, slope] = calibration_of(data.training, fitted.corrected);
   network.set_calibration(offset, slope);
   const Examples& judged = data.validation.empty() ? data.training : data.validation;
-  ordered_json metrics = compare_models(judged, costs_of(network, judged, training.loss));
+  ordered_json metrics = compare_models(network, judged, costs_of(network, judged, training.loss));
   ordered_json history_json = ordered_json::array();
   for (const Epoch& epoch : history.epochs) history_json.push_back(to_json(epoch));
 
@@ -247,7 +256,7 @@ ordered_json run_evaluation(const fs::path& model, const DataOptions& options, b
           {"op", schedule::name(data.records.op)},
           {"extractor", extractor},
           {"dataset", data_json(data, options.resplit)},
-          {"metrics", compare_models(judged, costs_of(network, judged, LossOptions{}))}};
+          {"metrics", compare_models(network, judged, costs_of(network, judged, LossOptions{}))}};
 }
 
 }  // namespace waco::train

@@ -22,6 +22,11 @@ namespace waco::model {
 inline constexpr const char* kModelFormat = "waco-model";
 inline constexpr int kModelVersion = 1;
 
+/// Of a cost that points are ranked by; the rest is the learned model's. The cheapest of many predictions is
+/// often one that errs, and two models seldom err on the same point. On 24 unseen matrices this made the
+/// first point of SpMV 1.06 times as fast; shares from 0.2 to 0.5 did about as well.
+inline constexpr double kClosedFormShare = 0.35;
+
 /// What a pattern looks like to the retrieval half, for one problem.
 struct PatternEmbedding {
   std::vector<float> p;  ///< [P]

@@ -218,6 +218,11 @@ void Network::set_calibration(float offset, float slope) {
   assign(fixed_.at("calibration"), {offset, slope});
 }
 
+std::pair<float, float> Network::calibration() const {
+  const torch::Tensor& both = fixed_.at("calibration");
+  return {both[0].item<float>(), both[1].item<float>()};
+}
+
 model::TensorFile Network::save() const {
   model::TensorFile file;
   for (const auto* tensors : {&weights_, &fixed_})

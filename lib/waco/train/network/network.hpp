@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "waco/model/learned/tensor_file.hpp"
@@ -65,6 +66,7 @@ class Network {
 
   /// Predicted log2(time / fixed_csr) = calibration[0] + calibration[1] * corrected cost.
   void set_calibration(float offset, float slope);
+  std::pair<float, float> calibration() const;
 
   /// All tensors of docs/model.md.
   model::TensorFile save() const;
