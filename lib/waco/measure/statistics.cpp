@@ -23,7 +23,7 @@ Estimate estimate_median(std::vector<double> samples) {
 }
 
 std::string busy_warning(const std::vector<double>& rejected_shares) {
-  constexpr double kBusyShare = 0.1;
+  constexpr double kBusyShare = 0.2;
   if (rejected_shares.empty()) return "";
   const double share = std::accumulate(rejected_shares.begin(), rejected_shares.end(), 0.0) /
                        static_cast<double>(rejected_shares.size());
