@@ -29,9 +29,8 @@ std::string busy_warning(const std::vector<double>& rejected_shares) {
                        static_cast<double>(rejected_shares.size());
   if (share <= kBusyShare) return "";
   return fmt::format(
-      "this machine is busy: {:.0f} % of the samples were thrown away; times may be off, run again when it "
-      "is "
-      "idle",
+      "this machine is busy: {:.0f} % of the samples were thrown away; times may be off, run again when "
+      "it is idle",
       share * 100);
 }
 

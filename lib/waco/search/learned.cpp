@@ -1,4 +1,4 @@
-// Opening a model with its index.
+// Opening a model with its index, and asking it of one pattern.
 #include "waco/search/learned.hpp"
 
 #include <chrono>
@@ -7,6 +7,7 @@
 #include "waco/base/files.hpp"
 
 namespace waco::search {
+
 bool Learned::has_seen(int64_t rhs) const {
   for (const nlohmann::json& seen : model.manifest().value("rhs", nlohmann::json::array()))
     if (seen.is_number_integer() && 2 * rhs >= seen.get<int64_t>() && rhs <= 2 * seen.get<int64_t>())

@@ -47,7 +47,7 @@ void add_model_options(CLI::App& app, ModelOptions& options) {
   app.add_option("--index", options.index, "Its index, made by waco-index (default: that in its folder)")
       ->needs("--model");
   app.add_option("--search", options.search,
-                 "How points are found: exact or anns (with --index), neighbours, tpe, bandit, random")
+                 "How points are found: exact or anns (with an index), neighbours, tpe, bandit, random")
       ->check(CLI::IsMember(search::search_names()));
 }
 
