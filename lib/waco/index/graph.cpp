@@ -56,6 +56,8 @@ float squared_l2(const void* a, const void* b, const void* parameter) {
 
 /// What stands in for the query's embedding during a search.
 struct Query {
+  const char* first;  ///< where the data of vertex 0 lie; those of the next follow `stride` bytes on
+  size_t stride;
   const std::function<float(int64_t)>& cost;
   size_t max_visits;
   std::vector<Visit> visits;
@@ -71,16 +73,17 @@ struct Forget {
   }
 };
 
-/// Beyond the budget every cost is infinite, which ends the walk.
+/// Beyond the budget every cost is infinite, which ends the walk. The number of a vertex is told from where
+/// its data lie: to read them would miss the caches once a visit.
 float predicted_cost(const void* data, const void* vertex, const void*) {
   auto& query = *static_cast<Query*>(const_cast<void*>(data));
-  const Number number = number_at(vertex);
+  const size_t number = static_cast<size_t>(static_cast<const char*>(vertex) - query.first) / query.stride;
   float& known = query.known[number];
   if (!std::isnan(known)) return known;
   if (query.visits.size() >= query.max_visits) return std::numeric_limits<float>::infinity();
-  const float cost = query.cost(number);
+  const float cost = query.cost(static_cast<int64_t>(number));
   known = std::isnan(cost) ? std::numeric_limits<float>::infinity() : cost;
-  query.visits.push_back({number, known});
+  query.visits.push_back({static_cast<int64_t>(number), known});
   return known;
 }
 
@@ -200,7 +203,12 @@ std::vector<Visit> Graph::search(const std::function<float(int64_t)>& cost, int6
   thread_local std::vector<float> known;
   if (known.size() < hnsw.cur_element_count)
     known.resize(hnsw.cur_element_count, std::numeric_limits<float>::quiet_NaN());
-  Query query{cost, static_cast<size_t>(std::max<int64_t>(0, max_visits)), {}, known};
+  Query query{hnsw.getDataByInternalId(0),
+              hnsw.size_data_per_element_,
+              cost,
+              static_cast<size_t>(std::max<int64_t>(0, max_visits)),
+              {},
+              known};
   // Results kept are also starting points: as many as there may be visits would walk everywhere.
   const auto kept = static_cast<size_t>(std::clamp<int64_t>(ef, 1, std::max<int64_t>(1, max_visits)));
   query.visits.reserve(std::min(hnsw.cur_element_count, 8 * kept));
