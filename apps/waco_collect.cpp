@@ -77,19 +77,19 @@ void add_collect_options(CLI::App& app, Options& options) {
       ->capture_default_str();
   app.add_option("--censor", options.censor_ratio,
                  "Stop points slower than this many times fixed_csr after their first run (0: never)")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(number_from(0.0, 1e6))
       ->capture_default_str();
   app.add_option("--validation-share", options.validation_share, "Share of originals kept for validation")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(number_from(0.0, 1.0))
       ->capture_default_str();
   app.add_option("--max-fill", options.max_fill, "Values a format may store per nonzero")
-      ->check(CLI::Range(1.0, 1e6))
+      ->check(number_from(1.0, 1e6))
       ->capture_default_str();
   app.add_option(
       "--model", options.model,
       "Measure what this learned model, a folder, ranks first, so that it can learn where it errs");
   app.add_option("--time-limit", options.time_limit_s, "Seconds after which no new work starts")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
   app.add_option("--shard", options.shard,
                  "INDEX/COUNT: do one of COUNT equal parts (default: from SLURM_ARRAY_TASK_ID and _COUNT)");
   app.add_option("-o,--output", options.output, "The dataset, JSON Lines; continued when it is there");

@@ -48,7 +48,7 @@ void add_tuning_options(CLI::App& app, Options& options) {
   app.add_option("--top", options.top, "Candidates to measure (default: 10; quick 4, full 24)")
       ->check(CLI::Range(1, 1000));
   app.add_option("--budget", options.budget_s, "Seconds of tuning a matrix after which no new work starts")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
 }
 
 }  // namespace

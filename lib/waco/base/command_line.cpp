@@ -2,6 +2,7 @@
 #include "waco/base/command_line.hpp"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -20,6 +21,30 @@ void add_common_options(CLI::App& app, std::string_view program, CommonOptions& 
   app.add_flag("-q,--quiet", options.quiet, "Only warnings and errors on stderr");
   app.add_flag("-v,--verbose", options.verbose, "Say more on stderr")->excludes("--quiet");
   app.set_version_flag("--version", version_line(program), "Print version, commit and compiler");
+}
+
+namespace {
+
+CLI::Validator number_that(const std::function<bool(double)>& fits, const std::string& wanted,
+                           const std::string& type) {
+  const auto check = [fits, wanted](std::string& text) {
+    double number = 0;
+    const bool accepted = CLI::detail::lexical_cast(text, number) && std::isfinite(number) && fits(number);
+    return accepted ? std::string() : fmt::format("{} is not {}", text, wanted);
+  };
+  return {check, type};
+}
+
+}  // namespace
+
+CLI::Validator positive_number() {
+  return number_that([](double number) { return number > 0; }, "a positive number", "POSITIVE");
+}
+
+CLI::Validator number_from(double least, double most) {
+  return number_that([=](double number) { return least <= number && number <= most; },
+                     fmt::format("a number from {} to {}", least, most),
+                     fmt::format("in [{} - {}]", least, most));
 }
 
 bool parse_command_line(CLI::App& app, int argc, const char* const* argv, const CommonOptions& options) {

@@ -10,7 +10,8 @@
 
 namespace CLI {
 class App;
-}
+class Validator;
+}  // namespace CLI
 
 namespace waco {
 
@@ -25,6 +26,10 @@ struct CommonOptions {
 
 /// Adds --threads, --compiler, --seed, --quiet, --verbose and --version.
 void add_common_options(CLI::App& app, std::string_view program, CommonOptions& options);
+
+/// What an option's check accepts: finite numbers only, unlike CLI11's own.
+CLI::Validator positive_number();
+CLI::Validator number_from(double least, double most);
 
 /// Parses the command line and sets up the log. Returns false when --help or --version was asked for and has
 /// been answered on stdout; throws UsageError.
