@@ -39,6 +39,7 @@ struct Options {
 /// What the files mean once it is known whether a schedule was given.
 struct Job {
   schedule::SuperSchedule point;
+  codegen::KernelKind kind = codegen::KernelKind::kGenerated;
   std::string matrix;  ///< empty: none
 };
 
@@ -66,19 +67,27 @@ Job choose_job(const Options& options) {
   if (num_schedules == 1 && options.files.size() > 1)
     throw UsageError("with --schedule there is at most one file, the matrix");
   tune::ProblemOptions problem = options.problem;
+  Job job;
   if (num_schedules == 0) {
     const tune::Plan plan = tune::read_plan(options.files[0]);
     if (plan.parts.size() > 1)
       throw InputError(options.files[0], 0, "the plan has several parts; this version writes kernels of one");
     problem.schedules = {schedule::to_text(plan.parts[0])};
+    if (plan.is_baseline) job.kind = codegen::KernelKind::kFixedCsr;
   }
+  job.point = tune::choose_problem(problem).points[0];
   const size_t matrix = 1 - num_schedules;
-  return {tune::choose_problem(problem).points[0],
-          options.files.size() > matrix ? options.files[matrix] : ""};
+  if (options.files.size() > matrix) job.matrix = options.files[matrix];
+  return job;
 }
 
 /// One measurement on the matrix; throws unless the kernel's result is right.
 void check(const Job& job, measure::Session& session) {
+  if (job.kind == codegen::KernelKind::kFixedCsr) {
+    const measure::Measurement& csr = session.baseline();
+    spdlog::info("verified on {}: largest relative error {:.2g}", job.matrix, csr.max_rel_error);
+    return;
+  }
   const std::vector<measure::Measurement> results = session.measure({job.point});
   if (results.empty()) throw EnvironmentError("stopped before the kernel was checked");
   const measure::Measurement& m = results[0];
@@ -111,7 +120,7 @@ std::string emit_for_matrix(const Options& options, const Job& job, const StopTo
   const int vector_bytes = options.vector_bytes > 0 ? options.vector_bytes : session.target().vector_bytes;
   const Machine machine = describe_machine(session.target().command);
   return codegen::emit_standalone(job.point, tune::operand_shape(input.tensor, job.point), vector_bytes,
-                                  tune::provenance(input.tensor, machine, version_line(kProgram)));
+                                  tune::provenance(input.tensor, machine, version_line(kProgram)), job.kind);
 }
 
 int target_vector_bytes(const Options& options) {
@@ -130,7 +139,8 @@ ExitCode run(const Options& options, const StopToken& stop) {
   if (job.matrix.empty()) {
     codegen::Provenance from;
     from.tool = version_line(kProgram);
-    kernel = codegen::emit_standalone(job.point, codegen::any_shape(), target_vector_bytes(options), from);
+    kernel = codegen::emit_standalone(job.point, codegen::any_shape(), target_vector_bytes(options), from,
+                                      job.kind);
   } else {
     kernel = emit_for_matrix(options, job, stop);
   }

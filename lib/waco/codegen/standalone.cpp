@@ -66,9 +66,10 @@ std::string format_initializer(const waco_format& format) {
                      format.split[0], format.split[1], format.split[2], format.sort_window, levels);
 }
 
-std::string plan_text(const SuperSchedule& point, const Binding& binding) {
+std::string plan_text(const SuperSchedule& point, const Binding& binding, KernelKind kind) {
   constexpr std::string_view kOps[] = {"WACO_SPMV", "WACO_SPMM", "WACO_SDDMM", "WACO_MTTKRP"};
   const auto& compute = point.compute;
+  const int32_t chunk = kind == KernelKind::kFixedCsr ? schedule::csr_chunk(point.problem.op) : compute.chunk;
   const auto [fixed, per_row] = scratch_formula(point);
   const int order = schedule::sparse_order(point.problem.op);
   std::string text;
@@ -86,7 +87,7 @@ std::string plan_text(const SuperSchedule& point, const Binding& binding) {
   text += fmt::format("     {{{:d}, {:d}, {:d}}}, /* exact */\n", binding.exact[0], binding.exact[1],
                       order > 2 && binding.exact[2]);
   text += fmt::format("     {}, {}, {}, /* threads, chunk, prefetch */\n", std::max(1, compute.threads),
-                      compute.chunk, compute.prefetch);
+                      chunk, compute.prefetch);
   text += fmt::format("     {}, {}, {}}},\n}};\n", partition_name(point), fixed, per_row);
   return text;
 }
@@ -174,7 +175,7 @@ std::string emit_standalone(const SuperSchedule& point, const OperandShape& shap
                             const Provenance& provenance, KernelKind kind) {
   const Binding binding = bind(point, shape.dims, shape.num_positions_bound, vector_bytes);
   const std::string plan =
-      fmt::format("{}\n{}", kernel_text(point, binding, kind), plan_text(point, binding));
+      fmt::format("{}\n{}", kernel_text(point, binding, kind), plan_text(point, binding, kind));
   const std::string implementation =
       replace_region(without_own_includes(template_text("standalone.hpp")), "// waco: default plan begin",
                      "// waco: default plan end", plan);

@@ -140,7 +140,8 @@ Preparation Bench::pack(const Contestant& contestant, Entrant& entrant) {
   entrant.call.dense[1] = operands_.data(1);
   entrant.call.rhs = problem_.rhs;
   entrant.call.threads = threads;
-  entrant.call.chunk = std::max(point.compute.chunk, 1);
+  entrant.call.chunk =
+      contestant.fixed_csr ? schedule::csr_chunk(problem_.op) : std::max(point.compute.chunk, 1);
   entrant.call.prefetch = point.compute.prefetch;
   entrant.call.partition = entrant.partition.empty() ? nullptr : entrant.partition.data();
   entrant.call.scratch = entrant.scratch.data();

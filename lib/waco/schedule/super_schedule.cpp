@@ -3,6 +3,10 @@
 
 namespace waco::schedule {
 
+int32_t csr_chunk(Op op) {
+  return op == Op::kSpmv ? 128 : 32;
+}
+
 SuperSchedule csr_point(const Problem& problem, int threads) {
   SuperSchedule point;
   point.problem = problem;
@@ -16,7 +20,7 @@ SuperSchedule csr_point(const Problem& problem, int threads) {
   if (has_dense_index(problem.op)) point.compute.loops.push_back({static_cast<int8_t>(order), false});
   point.compute.parallel = 0;
   point.compute.policy = Policy::kDynamic;
-  point.compute.chunk = problem.op == Op::kSpmv ? 128 : 32;
+  point.compute.chunk = csr_chunk(problem.op);
   point.compute.threads = threads;
   return canonical(point);
 }

@@ -87,7 +87,11 @@ std::string to_text(const FormatSchedule& format, Op op);
 /// Reads the text form; throws UsageError that names the faulty part. The result is legal and canonical.
 SuperSchedule parse(std::string_view text);
 
-/// `fixed_csr` as a point: CSR (CSF for mttkrp), default loop order, dynamic chunks of 128 (spmv) or 32.
+/// Rows in a dynamic chunk of `fixed_csr`, by however many threads: 128 for spmv, else 32.
+int32_t csr_chunk(Op op);
+
+/// `fixed_csr` as a point: CSR (CSF for mttkrp), default loop order, dynamic chunks. On one thread the
+/// canonical point is serial and has no chunk; the baseline keeps csr_chunk().
 SuperSchedule csr_point(const Problem& problem, int threads);
 
 }  // namespace waco::schedule

@@ -9,6 +9,7 @@
 namespace waco::tune {
 
 using nlohmann::json;
+
 nlohmann::ordered_json plan_document(const TuneResult& result, std::string_view program,
                                      const std::string& command) {
   nlohmann::ordered_json document =
@@ -26,9 +27,8 @@ Plan read_plan(const std::filesystem::path& file) {
   try {
     for (const json& part : document.at("parts"))
       plan.parts.push_back(schedule::parse(part.at("plan").get<std::string>()));
-    const json matrix = document.value("matrix", json::object());
-    plan.matrix = matrix.value("name", "");
-    plan.matrix_hash = matrix.value("hash", "");
+    const json best = document.value("best", json());
+    plan.is_baseline = best.is_object() && best.value("is_baseline", false);
   } catch (const json::exception& error) {
     throw InputError(file.string(), 0, fmt::format("the plan is damaged: {}", error.what()));
   } catch (const UsageError& error) {

@@ -21,8 +21,7 @@ nlohmann::ordered_json plan_document(const TuneResult& result, std::string_view 
 /// What other programs need of a plan.
 struct Plan {
   std::vector<schedule::SuperSchedule> parts;
-  std::string matrix;
-  std::string matrix_hash;
+  bool is_baseline = false;  ///< the answer was fixed_csr itself, whose kernel is its own
 };
 
 /// Throws InputError when the file is not a plan, is of a newer version, or holds no part.
