@@ -6,7 +6,7 @@
 #include "pack_memory.hpp"
 
 static inline int waco_crd_bytes(int64_t extent) {
-  return extent <= (int64_t)1 << 8 ? 1 : extent <= (int64_t)1 << 16 ? 2 : extent <= (int64_t)1 << 32 ? 4 : 8;
+  return extent <= (int64_t)1 << 8 ? 1 : extent <= (int64_t)1 << 16 ? 2 : extent <= (int64_t)1 << 31 ? 4 : 8;
 }
 
 static inline int64_t waco_load_pos(const struct waco_storage* s, int level, int64_t i) {

@@ -8,7 +8,9 @@
 #include "spmv_source.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
+#include "waco/codegen/fixed_csr.hpp"
 #include "waco/codegen/kernel.hpp"
+#include "waco/measure/requests.hpp"
 
 using namespace waco;
 using namespace waco::measure;
@@ -132,6 +134,20 @@ TEST_CASE("session: bad kernels get their status and the next one is measured", 
   const Measurement next = measure_spmv(session, "");
   INFO(next.message);
   CHECK(next.ok());
+}
+
+TEST_CASE("session: fixed_csr reads the widths of coordinates that it is packed with", "[measure]") {
+  const int64_t beyond = (int64_t{1} << 31) + GENERATE(int64_t{0}, int64_t{1}, int64_t{1} << 31);
+  const int bytes = beyond > int64_t{1} << 31 ? 8 : 4;
+  const Problem problem =
+      GENERATE(Problem{Op::kSpmv, ValueType::kF32, 1}, Problem{Op::kMttkrp, ValueType::kF32, 4});
+  std::vector<int64_t> dims = {40, beyond};
+  if (problem.op == Op::kMttkrp) dims.push_back(30);
+  const matrix::SparseTensor tensor = testing::random_tensor(dims, 200);
+  const codegen::Storage packed = codegen::pack_fixed_csr(tensor, problem, 2);
+  for (int l = 0; l < packed.abi().format.num_levels; ++l)
+    if (packed.abi().level[l].crd != nullptr) CHECK(packed.abi().level[l].crd_bytes == bytes);
+  CHECK(codegen::fixed_csr_source(problem, packed) == baseline_request(problem, dims, 4).source);
 }
 
 TEST_CASE("session: a kernel far slower than fixed_csr is recorded as at least that slow", "[measure]") {

@@ -78,8 +78,8 @@ TEST_CASE("storage_size: coordinates take the narrowest width of their extent", 
   CHECK(crd_bytes(257) == 2);
   CHECK(crd_bytes(65536) == 2);
   CHECK(crd_bytes(65537) == 4);
-  CHECK(crd_bytes(int64_t{1} << 32) == 4);
-  CHECK(crd_bytes((int64_t{1} << 32) + 1) == 8);
+  CHECK(crd_bytes(int64_t{1} << 31) == 4);
+  CHECK(crd_bytes((int64_t{1} << 31) + 1) == 8);
 }
 
 TEST_CASE("storage_size: positions beyond 31 bits widen pos everywhere", "[schedule]") {

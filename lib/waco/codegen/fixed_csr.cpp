@@ -1,12 +1,14 @@
 // The baseline's operand and source (see fixed_csr.hpp).
 #include "waco/codegen/fixed_csr.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 
 #include "kernels-templates/pack_memory.hpp"
 #include "waco/base/error.hpp"
 #include "waco/codegen/template_text.hpp"
+#include "waco/schedule/storage_size.hpp"
 
 namespace waco::codegen {
 namespace {
@@ -27,11 +29,14 @@ void widen(waco_level& level) {
 
 }  // namespace
 
+int baseline_crd_bytes(const std::vector<int64_t>& dims) {
+  return std::max(4, schedule::coordinate_bytes(*std::max_element(dims.begin(), dims.end())));
+}
+
 Storage pack_fixed_csr(const matrix::SparseTensor& tensor, const schedule::Problem& problem, int threads) {
   const auto format = schedule::csr_point(problem, threads).format;
   Storage storage = pack(tensor, format, problem.op, problem.type, threads);
-  bool wide = false;
-  for (const int64_t dim : tensor.dims) wide = wide || dim > int64_t{1} << 31;
+  const bool wide = baseline_crd_bytes(tensor.dims) == 8;
   for (int l = 0; l < storage.abi().format.num_levels; ++l) {
     waco_level& level = storage.abi().level[l];
     if (level.crd == nullptr) continue;

@@ -1,7 +1,9 @@
 // `fixed_csr`, the baseline: CSR (CSF for tensors) with 32-bit coordinates and TACO's default loop.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "waco/codegen/kernel.hpp"
 #include "waco/codegen/storage.hpp"
@@ -12,8 +14,11 @@ namespace waco::codegen {
 /// Flags of the baseline, those of the paper's artifact, besides -fopenmp -fPIC -shared.
 inline constexpr const char* kBaselineFlags = "-O3 -march=native -ffast-math -Wno-psabi";
 
-/// The operand of the baseline: csr_point(problem).format, its coordinates widened to 32 bits (64 beyond
-/// 2^31), as every CSR library holds them.
+/// Bytes of every coordinate of the baseline's operand: 4, and 8 where a dimension is above 2^31.
+int baseline_crd_bytes(const std::vector<int64_t>& dims);
+
+/// The operand of the baseline: csr_point(problem).format, its coordinates widened to
+/// baseline_crd_bytes(), as every CSR library holds them.
 Storage pack_fixed_csr(const matrix::SparseTensor& tensor, const schedule::Problem& problem, int threads);
 
 /// Source of the baseline, with the entry point of every kernel: rows in dynamic chunks of waco_call.chunk

@@ -3,21 +3,12 @@
 
 #include "waco/codegen/emitter.hpp"
 #include "waco/codegen/kernel_shape.hpp"
+#include "waco/schedule/storage_size.hpp"
 
 namespace waco::codegen {
 
 using schedule::LevelKind;
 using schedule::LoopKind;
-
-namespace {
-
-int crd_bytes(int64_t extent) {
-  if (extent <= int64_t{1} << 8) return 1;
-  if (extent <= int64_t{1} << 16) return 2;
-  return extent <= int64_t{1} << 31 ? 4 : 8;
-}
-
-}  // namespace
 
 Binding bind(const schedule::SuperSchedule& point, const std::array<int64_t, 3>& dims,
              int64_t num_positions_bound, int vector_bytes) {
@@ -27,7 +18,8 @@ Binding bind(const schedule::SuperSchedule& point, const std::array<int64_t, 3>&
   const auto& format = point.format;
   for (size_t l = 0; l < format.levels.size(); ++l)
     if (format.levels[l].kind != LevelKind::kUncompressed)
-      binding.crd_bytes[l] = crd_bytes(schedule::extent(format, format.levels[l].var, dims.data()));
+      binding.crd_bytes[l] =
+          schedule::coordinate_bytes(schedule::extent(format, format.levels[l].var, dims.data()));
   for (size_t m = 0; m < 3; ++m) binding.exact[m] = format.split[m] <= 1 || dims[m] % format.split[m] == 0;
   return binding;
 }

@@ -37,8 +37,8 @@ CompileRequest baseline_request(const schedule::Problem& problem, const std::vec
   waco_storage shape{};
   shape.format = codegen::to_abi(schedule::csr_point(problem, 1).format, problem.op);
   shape.pos_bytes = pos_bytes;
-  const int64_t largest = *std::max_element(dims.begin(), dims.end());
-  shape.level[shape.format.num_levels - 1].crd_bytes = largest > int64_t{1} << 31 ? 8 : 4;
+  for (int l = 0; l < shape.format.num_levels; ++l)
+    if (shape.format.level[l].kind != WACO_U) shape.level[l].crd_bytes = codegen::baseline_crd_bytes(dims);
   return {codegen::fixed_csr_source(problem, codegen::Storage(shape)), codegen::kBaselineFlags};
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "waco/schedule/storage_size.hpp"
+
 namespace waco::model {
 
 using schedule::FormatSchedule;
@@ -25,7 +27,7 @@ std::string key_of(const FormatSchedule& format) {
 }
 
 double crd_bytes(double extent) {
-  return extent <= 0x1p8 ? 1 : extent <= 0x1p16 ? 2 : extent <= 0x1p31 ? 4 : 8;
+  return schedule::coordinate_bytes(static_cast<int64_t>(std::min(extent, 0x1p62)));
 }
 
 double parent_positions(const FormatCounts& format, int level) {

@@ -20,12 +20,6 @@ int64_t sum(int64_t a, int64_t b) {
   return __builtin_add_overflow(a, b, &result) ? INT64_MAX : result;
 }
 
-/// Narrowest unsigned integer that holds the coordinates 0 .. extent - 1.
-int32_t bytes_for(int64_t extent) {
-  const int64_t largest = extent - 1;
-  return largest <= 0xff ? 1 : largest <= 0xffff ? 2 : largest <= INT64_C(0xffffffff) ? 4 : 8;
-}
-
 /// Cells whose occupied ones are the distinct coordinates of the levels [0, end).
 pattern::CellShape cells_of_prefix(const FormatSchedule& format, int end) {
   pattern::CellShape cell{0, 0, 0};
@@ -71,7 +65,7 @@ class Sizing {
       size.positions = product(parents, coordinates);
       return size;
     }
-    size.crd_bytes = bytes_for(coordinates);
+    size.crd_bytes = coordinate_bytes(coordinates);
     if (level.kind == LevelKind::kSingleton) {
       size.positions = parents;
     } else if (level.kind == LevelKind::kCompressed) {
@@ -146,6 +140,12 @@ std::optional<std::string> limit_reason(const StorageSize& size, int64_t num_non
 }
 
 }  // namespace
+
+int32_t coordinate_bytes(int64_t extent) {
+  if (extent <= int64_t{1} << 8) return 1;
+  if (extent <= int64_t{1} << 16) return 2;
+  return extent <= int64_t{1} << 31 ? 4 : 8;
+}
 
 StorageSize predict_storage(const FormatSchedule& format, Op op, ValueType type,
                             const pattern::PatternCounts& counts) {

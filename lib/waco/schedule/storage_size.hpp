@@ -12,6 +12,10 @@
 
 namespace waco::schedule {
 
+/// Bytes of a coordinate below `extent`: 1 and 2 unsigned, 4 and 8 signed. As waco_crd_bytes of
+/// kernels-templates/pack_storage.hpp.
+int32_t coordinate_bytes(int64_t extent);
+
 /// One packed level. Counts that would not fit saturate at INT64_MAX.
 struct LevelSize {
   int64_t positions = 0;    ///< fill included
