@@ -102,7 +102,10 @@ double sorted_maxima(const std::vector<std::pair<int64_t, int64_t>>& counts, int
 
 PatternProfile::PatternProfile(const matrix::SparseTensor& tensor) : order_(tensor.order()) {
   WACO_ASSERT(order_ == 2 || order_ == 3);
-  WACO_ASSERT(tensor.num_nonzeros() < INT32_MAX);
+  if (tensor.num_nonzeros() >= INT32_MAX)
+    throw InputError(tensor.name, 0,
+                     fmt::format("has {} nonzeros; schedules are ranked for fewer than {}",
+                                 tensor.num_nonzeros(), INT32_MAX));
   for (int m = 0; m < order_; m++) {
     dims_[m] = extents_[m] = tensor.dims[m];
     coords_[m] = tensor.coords[m];

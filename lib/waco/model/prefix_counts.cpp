@@ -169,7 +169,8 @@ double PatternProfile::count_everywhere(const Granules& granules) const {
   HashSet sampled(hash_slots_, static_cast<size_t>(room));
   for (int64_t n = 0; n < nnz && kept <= room; n++) {
     const uint64_t h = hash(n);
-    if ((h >> 56) % keep_one_in != 0) continue;
+    // By its last bytes first: the set is addressed by others.
+    if ((__builtin_bswap64(h) & (keep_one_in - 1)) != 0) continue;
     kept++;
     sampled.insert(h);
   }
