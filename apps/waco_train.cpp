@@ -65,7 +65,8 @@ void add_data_options(CLI::App& app, Options& options) {
   app.add_option("--split", options.split_seed,
                  "Divide originals anew, by this seed, not as the records say");
   app.add_option("--validation-share", options.validation_share, "Share of originals judged on, with --split")
-      ->check(CLI::Range(0.0, 0.9))
+      ->needs("--split")
+      ->check(number_from(0.0, 0.9))
       ->capture_default_str();
 }
 
@@ -83,13 +84,13 @@ bool parse(int argc, char** argv, Options& options) {
   app.add_option("--epochs", options.epochs, "Passes over the training matrices (default: by extractor)")
       ->check(CLI::Range(1, 100000));
   app.add_option("--lr", options.learning_rate, "Highest learning rate (default: by extractor)")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
   app.add_option("--patience", options.patience,
                  "Stop after so many epochs without a better validation; 0: never (default: by extractor)")
       ->check(CLI::Range(0, 100000));
   app.add_option("--set", options.settings, "NAME=NUMBER: another value for a number of the training recipe");
   app.add_option("--time-limit", options.time_limit_s, "Seconds after which training ends")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
   app.add_flag("--resume", options.resume, "Continue the run that the model folder has a checkpoint of");
   app.add_option("--init", options.init, "Start from the weights of this model folder");
   app.add_flag("--freeze-embeddings", options.freeze_embeddings,

@@ -101,6 +101,23 @@ TEST_CASE("cli: a model is trained on from the weights of another", "[cli]") {
   CHECK(json::parse(run.out).at("metrics").at("learned") == before);
 }
 
+TEST_CASE("cli: a run that fails leaves the checkpoint of the one before", "[cli]") {
+  const SmallTraining small;
+  const auto train = [&] { return small.train("model", "120").with("--patience", "0"); };
+  REQUIRE(train().with("--time-limit", "0.5").run().ok());
+  REQUIRE(std::filesystem::exists(small.path("model/checkpoint")));
+  REQUIRE(Program("waco-train")
+              .with(small.dataset(), "--matrices", small.path("data"), "-o", small.path("other"))
+              .with("--threads", "1", "--epochs", "1")
+              .run()
+              .ok());
+  check_refused(train().with("--init", small.path("other")), 2, "extractor");
+  const RunResult resumed = train().with("--resume").run();
+  INFO(resumed.err);
+  REQUIRE(resumed.ok());
+  CHECK(resumed.err.find("continues after epoch") != std::string::npos);
+}
+
 TEST_CASE("cli: records of missing matrices are dropped with one warning", "[cli]") {
   const SmallTraining small(17);
   std::filesystem::remove(small.path("data/band-80-3.mtx"));
@@ -148,6 +165,9 @@ TEST_CASE("cli: wrong uses of waco-train end with code 2 or 3 and touch nothing"
   check_refused(train().with(dataset, "--epochs", "0"), 2, "--epochs");
   check_refused(train().with(dataset, "--set", "speed=2"), 2, "speed");
   check_refused(train().with(dataset, "--set", "anchor"), 2, "NAME=NUMBER");
+  check_refused(train().with(dataset, "--set", "groups_per_step=0"), 2, "is not from 1 to");
+  check_refused(train().with(dataset, "--set", "hidden_dropout=nan"), 2, "is not from 0 to");
+  check_refused(train().with(dataset, "--validation-share", "0.3"), 2, "--split");
   check_refused(train().with(small.path("data/none.jsonl")), 3, "none.jsonl");
   check_refused(train().with(small.path("data/band-80-3.mtx")), 3, "waco-dataset");
   check_refused(train().with(dataset, "--matrices", small.path("nowhere")), 3, "nowhere");

@@ -50,7 +50,7 @@ class Setting {
     model.groups = &examples_;
     model.dataset = model.training = model.metrics = nlohmann::ordered_json::object();
     const ModelFolder folder(folder_.path() / "model");
-    folder.create(false);
+    folder.create();
     folder.write(*network_, model);
   }
 

@@ -30,11 +30,10 @@ void ModelFolder::check() const {
         fmt::format("{}: holds something that is not a model; choose another folder", folder_.string()));
 }
 
-void ModelFolder::create(bool resume) const {
+void ModelFolder::create() const {
   std::error_code error;
   if (!fs::is_directory(folder_, error) && !fs::create_directories(folder_, error))
     throw EnvironmentError(fmt::format("{}: can't be created: {}", folder_.string(), error.message()));
-  if (!resume) remove_checkpoint();
 }
 
 void ModelFolder::remove_checkpoint() const {

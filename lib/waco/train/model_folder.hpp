@@ -27,9 +27,8 @@ class ModelFolder {
 
   /// Throws UsageError when the folder holds something that is not a model.
   void check() const;
-  /// Makes it, and removes the checkpoint of another run unless that is to be resumed. Throws
-  /// EnvironmentError.
-  void create(bool resume) const;
+  /// Makes it. What is in it stays until something takes its place. Throws EnvironmentError.
+  void create() const;
 
   std::filesystem::path checkpoint() const { return folder_ / "checkpoint"; }
   void remove_checkpoint() const;

@@ -10,25 +10,28 @@ namespace {
 /// A number that can be set by name.
 struct Knob {
   const char* name;
+  double least, most;
   std::function<void(TrainerOptions&, double)> set;
 };
 
 const std::vector<Knob>& knobs() {
   static const std::vector<Knob> all = {
-      {"warm_up", [](TrainerOptions& o, double v) { o.warm_up = v; }},
-      {"groups_per_step", [](TrainerOptions& o, double v) { o.groups_per_step = static_cast<int>(v); }},
-      {"points_per_group", [](TrainerOptions& o, double v) { o.points_per_group = static_cast<int>(v); }},
-      {"least_gap", [](TrainerOptions& o, double v) { o.loss.least_gap = v; }},
-      {"most_gap", [](TrainerOptions& o, double v) { o.loss.most_gap = v; }},
-      {"top_weight", [](TrainerOptions& o, double v) { o.loss.top_weight = v; }},
-      {"anchor", [](TrainerOptions& o, double v) { o.loss.anchor = v; }},
-      {"feature_noise", [](TrainerOptions& o, double v) { o.regularisation.feature_noise = v; }},
-      {"feature_dropout", [](TrainerOptions& o, double v) { o.regularisation.feature_dropout = v; }},
-      {"pattern_dropout", [](TrainerOptions& o, double v) { o.regularisation.pattern_dropout = v; }},
-      {"hidden_dropout", [](TrainerOptions& o, double v) { o.regularisation.hidden_dropout = v; }},
-      {"weight_decay", [](TrainerOptions& o, double v) { o.optimizer.weight_decay = v; }},
-      {"most_norm", [](TrainerOptions& o, double v) { o.optimizer.most_norm = v; }},
-      {"averaging", [](TrainerOptions& o, double v) { o.optimizer.averaging = v; }},
+      {"warm_up", 0, 1, [](TrainerOptions& o, double v) { o.warm_up = v; }},
+      {"groups_per_step", 1, 1e6,
+       [](TrainerOptions& o, double v) { o.groups_per_step = static_cast<int>(v); }},
+      {"points_per_group", 2, 1e6,
+       [](TrainerOptions& o, double v) { o.points_per_group = static_cast<int>(v); }},
+      {"least_gap", 0, 100, [](TrainerOptions& o, double v) { o.loss.least_gap = v; }},
+      {"most_gap", 0, 100, [](TrainerOptions& o, double v) { o.loss.most_gap = v; }},
+      {"top_weight", 0, 1e6, [](TrainerOptions& o, double v) { o.loss.top_weight = v; }},
+      {"anchor", 0, 1e6, [](TrainerOptions& o, double v) { o.loss.anchor = v; }},
+      {"feature_noise", 0, 100, [](TrainerOptions& o, double v) { o.regularisation.feature_noise = v; }},
+      {"feature_dropout", 0, 0.99, [](TrainerOptions& o, double v) { o.regularisation.feature_dropout = v; }},
+      {"pattern_dropout", 0, 0.99, [](TrainerOptions& o, double v) { o.regularisation.pattern_dropout = v; }},
+      {"hidden_dropout", 0, 0.99, [](TrainerOptions& o, double v) { o.regularisation.hidden_dropout = v; }},
+      {"weight_decay", 0, 100, [](TrainerOptions& o, double v) { o.optimizer.weight_decay = v; }},
+      {"most_norm", 1e-6, 1e6, [](TrainerOptions& o, double v) { o.optimizer.most_norm = v; }},
+      {"averaging", 0, 0.999999, [](TrainerOptions& o, double v) { o.optimizer.averaging = v; }},
   };
   return all;
 }
@@ -42,7 +45,11 @@ void apply_tweaks(const nlohmann::json& tweaks, TrainerOptions& options) {
     for (const Knob& knob : knobs()) {
       if (name != knob.name) continue;
       if (!value.is_number()) throw UsageError(fmt::format("--set {}: not a number", name));
-      knob.set(options, value.get<double>());
+      const auto number = value.get<double>();
+      if (!(knob.least <= number && number <= knob.most))
+        throw UsageError(
+            fmt::format("--set {}: {} is not from {} to {}", name, number, knob.least, knob.most));
+      knob.set(options, number);
       known = true;
     }
     if (known) continue;

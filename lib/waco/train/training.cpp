@@ -192,7 +192,7 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
   set_up_torch(options.data.threads, options.seed);
   const Data data = load_data(options.data, options.extractor, stop);
   if (data.training.empty()) throw UsageError("the datasets have no training matrix");
-  folder.create(options.resume);
+  folder.create();
   if (data.validation.empty())
     spdlog::warn("the datasets have no validation matrix; metrics are of the training ones");
   spdlog::info("{}: {} training and {} validation matrices, {} records", schedule::name(data.records.op),
