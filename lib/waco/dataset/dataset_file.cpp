@@ -5,7 +5,6 @@
 
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
-#include "waco/base/files.hpp"
 
 namespace waco::dataset {
 namespace fs = std::filesystem;
@@ -14,21 +13,30 @@ namespace {
 // Names of files and matrices need not be UTF-8.
 constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
 
-bool is_missing_or_empty(const fs::path& file) {
-  std::error_code error;
-  return !fs::exists(file, error) || (fs::is_regular_file(file, error) && fs::file_size(file, error) == 0);
+nlohmann::ordered_json header_document(const Header& header) {
+  nlohmann::ordered_json document;
+  document["format"] = kDatasetFormat;
+  document["version"] = kDatasetVersion;
+  document["created_by"] = header.created_by;
+  document["machine"] = nlohmann::json(header.machine);
+  if (!header.machines.empty()) document["machines"] = nlohmann::json(header.machines);
+  if (!header.ceilings.empty()) document["ceilings"] = header.ceilings;
+  document["collection"] = header.collection;
+  return document;
 }
 
 /// Options and machine must be those the file was begun with.
 void check_continues(const fs::path& file, const Header& found, const Header& wanted) {
   if (!found.machines.empty() || found.collection.is_null())
     throw UsageError(fmt::format("{}: is the result of a merge, which can't be continued", file.string()));
-  for (const auto& [option, value] : wanted.collection.items()) {
-    const nlohmann::ordered_json before = found.collection.value(option, nlohmann::ordered_json());
-    if (before != value)
-      throw UsageError(fmt::format("{}: was collected with {} {}, not {}; write to another file",
-                                   file.string(), option, before.dump(), value.dump()));
-  }
+  for (const nlohmann::ordered_json* options : {&wanted.collection, &found.collection})
+    for (const auto& item : options->items()) {
+      const auto before = found.collection.value(item.key(), nlohmann::ordered_json());
+      const auto now = wanted.collection.value(item.key(), nlohmann::ordered_json());
+      if (before != now)
+        throw UsageError(fmt::format("{}: was collected with {} {}, not {}; write to another file",
+                                     file.string(), item.key(), before.dump(), now.dump()));
+    }
   if (!same_machine(found.machine, wanted.machine))
     throw UsageError(fmt::format(
         "{}: was collected on another machine or with another compiler ({}; {}); write to another file",
@@ -38,15 +46,7 @@ void check_continues(const fs::path& file, const Header& found, const Header& wa
 }  // namespace
 
 std::string header_line(const Header& header) {
-  nlohmann::ordered_json document;
-  document["format"] = kDatasetFormat;
-  document["version"] = kDatasetVersion;
-  document["created_by"] = header.created_by;
-  document["machine"] = nlohmann::json(header.machine);
-  if (!header.machines.empty()) document["machines"] = nlohmann::json(header.machines);
-  if (!header.ceilings.empty()) document["ceilings"] = header.ceilings;
-  document["collection"] = header.collection;
-  return document.dump(-1, ' ', false, kReplace);
+  return header_document(header).dump(-1, ' ', false, kReplace);
 }
 
 bool same_machine(const Machine& a, const Machine& b) {
@@ -63,8 +63,12 @@ Dataset load_dataset(const fs::path& file) {
 
 DatasetAppender::DatasetAppender(fs::path file, const Header& header,
                                  const std::function<void(Record&&)>& on_record) {
-  if (is_missing_or_empty(file)) write_file_atomically(file, header_line(header) + "\n");
-  lines_.emplace(std::move(file));
+  lines_.emplace(std::move(file));  // from here on this run alone writes to it
+  std::error_code error;
+  if (fs::is_empty(lines_->file(), error)) {
+    lines_->append(header_document(header));
+    lines_->sync();
+  }
   const ReadSummary found = read_dataset(lines_->file(), on_record);
   check_continues(lines_->file(), found.header, header);
   lines_->continue_after(found.lines);
