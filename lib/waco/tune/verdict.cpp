@@ -27,6 +27,10 @@ constexpr double kCallsToVerify = 8;
 constexpr double kRounds = 30;
 constexpr double kRoundsOverhead_ns = 10e6;
 
+// Of the candidates, neighbours measured for each round that an effort may take; most runs end before the
+// last.
+constexpr double kMeasuredPerRefinement = 0.3;
+
 double sampling_ns(double budget_s, double call_ns) {
   return std::min(budget_s * 1e9, kRounds * call_ns + kRoundsOverhead_ns);
 }
@@ -36,7 +40,7 @@ double tune_ns(Effort effort, const Outlook& outlook) {
   if (effort == Effort::kNone) return outlook.ranked_ns + outlook.compile_ns;
   const double start_ns = outlook.ranked_ns + kStart_ns + kCallsToStart * outlook.csr_ns;
   const EffortPlan plan = plan_of(effort);
-  const double candidates = plan.top * (1 + 0.5 * plan.refinements);
+  const double candidates = plan.top * (1 + kMeasuredPerRefinement * plan.refinements);
   const double finals = static_cast<double>(1 + plan.finalists);
   return start_ns + finals * sampling_ns(plan.final_s, 2 * outlook.csr_ns) +
          candidates * (kCallsToVerify * outlook.csr_ns + sampling_ns(plan.sample_s, 2 * outlook.csr_ns) +
