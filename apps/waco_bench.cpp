@@ -42,17 +42,18 @@ class Run {
   }
 
   ExitCode take() {
-    size_t num_failed = 0;
+    size_t num_failed = 0, num_begun = 0;
     ExitCode last = ExitCode::kDone;
     for (const std::string& path : options_.matrices) {
       if (stop_()) break;
+      ++num_begun;
       const int code = guarded_main(kProgram, [&] { return one(path); });
       if (code == static_cast<int>(ExitCode::kCompiler)) return ExitCode::kCompiler;
       if (code != 0) last = static_cast<ExitCode>(code);
       num_failed += code != 0 ? 1 : 0;
     }
     finish();
-    if (options_.matrices.size() == 1) return last;
+    if (options_.matrices.size() == 1) return num_begun > 0 ? last : ExitCode::kFailed;
     if (num_failed > 0) spdlog::warn("{} of {} matrices failed", num_failed, options_.matrices.size());
     return num_failed > 0 || stop_() ? ExitCode::kPartial : ExitCode::kDone;
   }
