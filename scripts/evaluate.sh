@@ -22,7 +22,7 @@
 #   --tables-only      measure nothing
 #
 # Needs jq. waco-tune is taken from $WACO_BIN, else from build-release/bin, else from build/bin. Exit codes: 0 done,
-# 2 usage, 3 unreadable input, 5 no waco-tune, 6 some matrices failed or were not reached.
+# 1 no jq, or no first run, 2 usage, 3 unreadable input, 5 no waco-tune, 6 some matrices failed or were not reached.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -257,6 +257,11 @@ evaluate_problem() {
   done 3< <(list_inputs)
 }
 
+same=$(list_inputs | sort -u | while read -r input; do
+  if is_tensor "$input"; then echo "tensor $(name_of "$input")"; else echo "matrix $(name_of "$input")"; fi
+done | sort | uniq -d | head -n 1)
+[ -z "$same" ] || fail "results are kept by name, and there are two files of the $same"
+
 mkdir -p "$folder"
 if [ $tables_only -eq 0 ]; then
   for problem in $problems; do
@@ -276,5 +281,5 @@ if [ -s "$folder/summary.jsonl" ]; then
     cat "$folder/tables.md"
   fi
 fi
-if [ $stopped -eq 1 ]; then say "stopped; the same command continues"; fi
+if [ $stopped -eq 1 ]; then say "stopped with $num_open inputs of the current problem open; the same command continues"; fi
 [ $stopped -eq 0 ] && [ $num_failed -eq 0 ] || { say "$num_failed failed"; exit 6; }

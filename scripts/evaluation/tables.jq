@@ -34,19 +34,26 @@ def ways_table:
   (by_problem[] | having(["normal"]) | select(length > 0) | [named, length, (speedups("normal") | geomean | times),
     (speedups("normal") | min | times), against("format"), against("schedule"), against("closed")] | row);
 
+# Of the efforts, those that were run on any of these matrices.
+def efforts_run: . as $all | efforts | map(select(. as $e | $all | any(.ways[$e] != null)));
+# For each effort of $of that was run what `mean` gives, whose input is [matrices, effort]; else nothing.
+def of_efforts($of; mean): . as $all | efforts_run as $run
+  | $of | map(. as $e | if any($run[]; . == $e) then [$all, $e] | mean else "" end);
+
 def efforts_table:
   (["problem", "matrices"] + (efforts | map("`\(.)`")) + ["`none` of `full`", "`quick` of `full`", "`normal` of `full`"]
     | header),
-  (by_problem[] | having(efforts) | select(length > 0)
-    | [named, length] + (. as $all | efforts | map(. as $e | $all | speedups($e) | geomean | times))
-      + (. as $all | efforts[:3] | map(. as $e | $all | ratio($e; "full") | geomean | percent)) | row);
+  (by_problem[] | having(efforts_run) | select(length > 0 and efforts_run != [])
+    | [named, length] + of_efforts(efforts; .[1] as $e | .[0] | speedups($e) | geomean | times)
+      + (if any(efforts_run[]; . == "full")
+         then of_efforts(efforts[:3]; .[1] as $e | .[0] | ratio($e; "full") | geomean | percent) else ["", "", ""] end) | row);
 
 # What a plan costs before its first call, in calls of fixed_csr.
 def costs_table:
   (["problem", "matrices", "packing"] + (efforts | map("`\(.)`")) | header),
-  (by_problem[] | having(efforts) | select(length > 0)
+  (by_problem[] | having(efforts_run) | select(length > 0 and efforts_run != [])
     | [named, length, (map(select(.ways.normal.pack_ns > 0) | .ways.normal.pack_ns / .csr_ns) | geomean | times)]
-      + (. as $all | efforts | map(. as $e | $all | map((.ways[$e] | .tune_ns + .pack_ns) / .csr_ns) | geomean | times))
+      + of_efforts(efforts; .[1] as $e | .[0] | map((.ways[$e] | .tune_ns + .pack_ns) / .csr_ns) | geomean | times)
     | row);
 
 def calls_table:

@@ -103,6 +103,17 @@ TEST_CASE("cli: an evaluation times the plans of all ways together and draws tab
   CHECK(read_file(folder + "/spmv1-closed-form/quick.jsonl") == plans);
 }
 
+TEST_CASE("cli: an evaluation refuses two files of one name", "[cli]") {
+  const Workspace work;
+  fs::create_directories(work.path("other"));
+  const std::string matrix = work.matrix(), other = work.path("other/matrix.mtx");
+  fs::copy_file(matrix, other);
+  const RunResult refused = evaluate({"-o", work.path("evaluation"), matrix, other});
+  CHECK(refused.end.code == 2);
+  CHECK(refused.err.find("two files of the matrix matrix") != std::string::npos);
+  CHECK_FALSE(fs::exists(work.path("evaluation")));
+}
+
 TEST_CASE("cli: the tables of an evaluation hold the means they say", "[cli]") {
   const Workspace work;
   fs::create_directories(work.path("e/x/summary"));
@@ -140,6 +151,13 @@ TEST_CASE("cli: the tables of an evaluation hold the means they say", "[cli]") {
   CHECK(drawn.out.find("| spmv f32 | 1 | 0.099 |") != std::string::npos);
   CHECK(drawn.out.find("| 0.10 | 1.00 | 2 of 2 |") != std::string::npos);
   holds("| a | 100 | 2.00 |  | 2.00 |  | 1.00 | 2.00 | 2.00 |");
+
+  // Efforts that were not run are left empty.
+  work.write("e/x/summary/a.json", summary_line("a", {{"none", 1}, {"full", 2}}));
+  fs::remove(work.path("e/x/summary/b.json"));
+  const RunResult fewer = evaluate({"-o", work.path("e"), "--tables-only"});
+  INFO(fewer.out);
+  CHECK(fewer.out.find("\n| spmv f32 | 1 | 1.00 |  |  | 2.00 | 50.0 % |  |  |\n") != std::string::npos);
 }
 
 TEST_CASE("cli: an evaluation leaves out what its model was trained on", "[cli]") {
