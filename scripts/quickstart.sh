@@ -2,12 +2,13 @@
 # From a fresh Debian 12 to a tuned kernel: installs the packages, builds, tunes a sample matrix and prints the table.
 # Arguments replace the sample: scripts/quickstart.sh my.mtx --op spmv
 set -euo pipefail
-cd "$(dirname "$0")/.."
+root=$(cd "$(dirname "$0")/.." && pwd)
 
-scripts/install-dependencies.sh
-scripts/build.sh release waco-tune waco-codegen waco-worker
+"$root/scripts/install-dependencies.sh"
+"$root/scripts/build.sh" release waco-tune waco-codegen waco-worker
 if [ $# -eq 0 ]; then
+  cd "$root"
   set -- data/samples/mesh_3dof.mtx.gz --op spmm
 fi
 echo "quickstart: build-release/bin/waco-tune $*" >&2
-exec build-release/bin/waco-tune "$@"
+exec "$root/build-release/bin/waco-tune" "$@"
