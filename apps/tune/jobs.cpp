@@ -48,30 +48,30 @@ void write_kernel(const Options& options, const matrix::SparseTensor& tensor,
 
 void write(const Options& options, const matrix::SparseTensor& tensor, const tune::TuneResult& result) {
   const nlohmann::ordered_json document = tune::plan_document(result, kProgram, options.command);
+  if (options.json) print_document(document.dump(2, ' ', false, kReplace));
+  if (options.jsonl) print_document(document.dump(-1, ' ', false, kReplace));
   if (!options.plan_file.empty()) {
     write_file_atomically(options.plan_file, document.dump(2, ' ', false, kReplace) + "\n");
     spdlog::info("wrote {}", options.plan_file);
   }
   if (!options.kernel_file.empty()) write_kernel(options, tensor, result);
-  if (options.json) print_document(document.dump(2, ' ', false, kReplace));
-  if (options.jsonl) print_document(document.dump(-1, ' ', false, kReplace));
 }
 
 /// A given point that is wrong is the answer to the question asked; a searched one is merely not the winner.
 ExitCode exit_code(const tune::TuneResult& result, bool points_given) {
-  if (result.verdict && !result.verdict->chosen) return ExitCode::kDone;
-  bool any_ok = !points_given;
+  bool any_ok = !points_given, any_wrong = false;
   for (const tune::Candidate& candidate : result.candidates) {
     const measure::Status status = candidate.measurement.status;
-    if (points_given && candidate.measured &&
-        (status == measure::Status::kWrong || status == measure::Status::kCrash ||
-         status == measure::Status::kTimeout))
-      return ExitCode::kVerification;
     any_ok = any_ok || candidate.measurement.ok();
+    any_wrong = any_wrong || (candidate.measured &&
+                              (status == measure::Status::kWrong || status == measure::Status::kCrash ||
+                               status == measure::Status::kTimeout));
   }
-  const bool answered = result.best && (result.best->verified || result.effort == tune::Effort::kNone);
+  if (points_given && any_wrong) return ExitCode::kVerification;
+  const bool only_predicted = result.effort == tune::Effort::kNone && result.complete;
+  const bool answered = result.best && (result.best->verified || only_predicted);
   if (answered) return any_ok ? ExitCode::kDone : ExitCode::kFailed;
-  return result.complete ? ExitCode::kVerification : ExitCode::kFailed;
+  return result.complete && any_wrong ? ExitCode::kVerification : ExitCode::kFailed;
 }
 
 struct Input {
@@ -134,6 +134,8 @@ Batch gather(const Options& options, const tune::TuneOptions& tuning) {
 }  // namespace
 
 ExitCode tune_one(const Options& options, const tune::ChosenProblem& chosen, const StopToken& stop) {
+  for (const std::string& file : {options.plan_file, options.kernel_file})
+    if (!file.empty()) check_can_be_written(file);
   auto opening = std::async(std::launch::async, [&] {
     describe_machine("");  // looks at the hardware, which is remembered
     return tune_options(options, chosen);

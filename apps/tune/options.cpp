@@ -54,9 +54,9 @@ bool parse(int argc, char** argv, Options& options) {
                  "How often the kernel will run: chooses the effort, and CSR unless a plan pays")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 60));
   app.add_option("--budget", options.budget_s, "Seconds after which no new work starts")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
   app.add_option("--max-fill", options.max_fill, "Values a format may store per nonzero")
-      ->check(CLI::Range(1.0, 1e6))
+      ->check(number_from(1.0, 1e6))
       ->capture_default_str();
   tune::add_model_options(app, options.ranking);
   app.add_option("--space", options.space,
@@ -74,11 +74,20 @@ bool parse(int argc, char** argv, Options& options) {
           ->excludes(app.get_option("--no-compile"));
   app.add_option("--minutes", options.minutes, "Of measuring for each op that is calibrated")
       ->needs(calibrate)
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->capture_default_str();
   auto* json = app.add_flag("--json", options.json, "Print the plan document on stdout");
   app.add_flag("--jsonl", options.jsonl, "Print one document a line on stdout")->excludes(json);
   add_common_options(app, kProgram, options.common);
+  // What a job does not look at is refused, not passed over.
+  for (const char* name : {"--effort", "--top", "--budget", "--calls", "--check", "--shard", "--output",
+                           "--emit", "--json", "--jsonl"}) {
+    app.get_option(name)->excludes(calibrate);
+    app.get_option(name)->excludes(prepare);
+  }
+  for (const char* name : {"--type", "--rhs", "--schedule", "--max-fill", "--space", "--index", "--search",
+                           "--seed", "--prepare"})
+    app.get_option(name)->excludes(calibrate);
   options.command = command_text(argc, argv);
   if (!parse_command_line(app, argc, argv, options.common)) return false;
   if (options.calibrate) return true;

@@ -125,6 +125,10 @@ TEST_CASE("cli: calibration says what it lacks", "[cli]") {
                 "is a model of spmv");
   check_refused(home(tune().with("--calibrate", "--model", bench.work.path("nowhere"))), 3, "nowhere");
   check_refused(tune().with("--minutes", "3", "x.mtx", "--op", "spmv"), 2, "--calibrate");
+  check_refused(tune().with("--calibrate", "--list", one), 2, "--op");
+  for (const char* flag : {"--json", "--check"})
+    check_refused(tune().with("--calibrate", "--op", "spmv", flag), 2, "excludes");
+  check_refused(tune().with("--calibrate", "--op", "spmm", "--rhs", "64"), 2, "excludes");
 
   const fs::path alone = bench.work.path("alone");
   fs::create_directories(alone);

@@ -38,6 +38,9 @@ TEST_CASE("cli: wrong options end with code 2 and say what is wrong", "[cli]") {
                 "i:X");
   check_refused(tune().with(matrix, "--op", "spmv", "--json", "--jsonl"), 2, "--json");
   check_refused(tune().with(matrix, matrix, "--op", "spmv", "--json"), 2, "--jsonl");
+  check_refused(tune().with(matrix, "--op", "spmv", "--budget", "3m"), 2, "3m is not a positive number");
+  check_refused(tune().with(matrix, "--op", "spmv", "--max-fill", "nan"), 2,
+                "nan is not a number from 1 to 1000000");
   check_refused(tune().with(matrix, "--op", "mttkrp"), 2, "3-D tensor");
   check_refused(tune().with(work.tensor(), "--op", "spmv"), 2, "matrix");
   check_refused(codegen(), 2, "--schedule");

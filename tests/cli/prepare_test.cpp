@@ -60,6 +60,8 @@ TEST_CASE("cli: compiling ahead takes no matrix, and a size or model only with a
   const Workspace work;
   check_refused(prepare(work, "3").with(work.matrix()), 2, "no matrix");
   check_refused(prepare(work, "0"), 2, "--prepare");
+  check_refused(prepare(work, "3").with("-o", work.path("plan.json")), 2, "excludes");
+  check_refused(prepare(work, "3").with("--effort", "full"), 2, "excludes");
   check_refused(tune().with("--prepare", "3", "--rhs", "8"), 2, "--op");
   check_refused(tune().with("--prepare", "3", "--model", work.path("model")), 2, "--op");
 }

@@ -66,3 +66,14 @@ TEST_CASE("cli: a plan that was not timed has to pay by what is predicted", "[cl
   CHECK(often.at("best").at("plan") == often.at("candidates")[0].at("plan"));
   CHECK(often.at("verdict").at("break_even_calls").get<int64_t>() >= 1);
 }
+
+TEST_CASE("cli: a verdict on what is only ranked compiles nothing", "[cli]") {
+  Workspace work;
+  const RunResult result = tune()
+                               .with(work.matrix(), "--op", "spmv", "--effort", "none", "--calls", "1000")
+                               .environment("XDG_CACHE_HOME", work.path("cache"))
+                               .run();
+  INFO(result.err);
+  REQUIRE(result.ok());
+  CHECK(std::filesystem::is_empty(work.path("cache/waco/kernels")));
+}

@@ -118,6 +118,14 @@ TEST_CASE("cli: a default model that can't be used costs a warning, and the next
   CHECK(of_program != "closed-form");
   CHECK(of_program != of_user);
   check_refused(rank(matrix).with("--model", users), 3, "encoding_version is 0");
+  // A list is not begun with what can't rank its op.
+  const auto list = [&](const char* op) {
+    return tune().with("--list", work.write("list", matrix + "\n"), "--op", op, "-o", work.path("r.jsonl"));
+  };
+  check_refused(list("spmm").with("--model", built_in), 2, "the model is for spmv");
+  check_refused(list("spmv").with("--model", built_in, "--search", "exact"), 2, "its index");
+  check_refused(tune().with("--prepare", "3", "--op", "spmm", "--model", built_in), 2, "the model is for");
+  CHECK_FALSE(std::filesystem::exists(work.path("r.jsonl")));
 
   // Of two built-in models the one that was trained on the more similar machine ranks, whatever its name.
   const std::string near = built_in + "-near", text = read_file(built_in + "/model.json");
@@ -132,6 +140,8 @@ TEST_CASE("cli: a default model that can't be used costs a warning, and the next
   // A folder of models stands for the same choice.
   const std::string folder = std::filesystem::path(near).parent_path();
   CHECK(ranked("", {"--model", folder}) == ranked("", {"--model", near}));
+  check_refused(rank(matrix).with("--model", folder, "--index", near + "/index"), 2, "is a folder of models");
+  check_refused(rank(matrix).with("--model", "none", "--index", near + "/index"), 2, "--model is none");
   check_refused(rank(matrix).with("--model", work.path("")), 3, "model.json");
   write_file_atomically(built_in + "/model.json", text);
   move_elsewhere(near);

@@ -114,18 +114,45 @@ TEST_CASE("cli: a kernel is checked before it is emitted, whatever the effort", 
 
 TEST_CASE("cli: the kernel of CSR is emitted when the verdict is to stay on CSR", "[cli]") {
   Workspace work;
-  const std::string matrix = work.matrix(), kernel = work.path("kernel.cpp");
-  const RunResult result =
-      tune().with(matrix, "--op", "spmv", "--calls", "1", "--emit", kernel, "--json").run();
-  INFO(result.err);
-  REQUIRE(result.ok());
-  const json document = json::parse(result.out);
-  CHECK(document.at("verdict").at("chosen").is_null());
-  CHECK(document.at("best").at("is_baseline") == true);
-  CHECK(document.at("best").at("verified") == true);
-  CHECK(document.at("baseline").is_null());
-  CHECK_THAT(result.err, Catch::Contains("the kernel of fixed_csr"));
-  check_kernel(work, kernel, matrix);
+  const std::string matrix = work.matrix(), kernel = work.path("kernel.cpp"), plan = work.path("plan.json");
+  for (const char* threads : {"1", "2"}) {  // by one thread, the point of CSR is serial
+    const RunResult result = Program("waco-tune")
+                                 .with(matrix, "--op", "spmv", "--calls", "1", "--emit", kernel, "-o", plan)
+                                 .with("--json", "--threads", threads)
+                                 .run();
+    INFO(threads << "\n" << result.err);
+    REQUIRE(result.ok());
+    const json document = json::parse(result.out);
+    CHECK(document.at("verdict").at("chosen").is_null());
+    CHECK(document.at("best").at("is_baseline") == true);
+    CHECK(document.at("best").at("verified") == true);
+    CHECK(document.at("baseline").is_null());
+    CHECK_THAT(result.err, Catch::Contains("the kernel of fixed_csr"));
+    check_kernel(work, kernel, matrix);
+    const std::string emitted = read_file(kernel);
+    CHECK_THAT(emitted, Catch::Contains("schedule(dynamic, chunk)") && Catch::Contains(", 128, "));
+
+    // The plan gives the same kernel again, with and without the matrix.
+    const RunResult again = codegen().with(plan, matrix, "-o", kernel).run();
+    INFO(again.err);
+    REQUIRE(again.ok());
+    CHECK_THAT(again.err, Catch::Contains("verified"));
+    const auto code = [](const std::string& text) { return text.substr(text.find("*/")); };
+    CHECK(code(read_file(kernel)) == code(emitted));
+    const RunResult any = codegen().with(plan).run();
+    REQUIRE(any.ok());
+    CHECK_THAT(any.out, Catch::Contains("schedule(dynamic, chunk)"));
+  }
+}
+
+TEST_CASE("cli: outputs that can't be written are told before anything is done", "[cli]") {
+  Workspace work;
+  const std::string missing = work.path("no/such/folder/x"), matrix = work.matrix();
+  for (const char* option : {"-o", "--emit"}) {
+    check_refused(tune().with(work.path("unread.mtx"), "--op", "spmv", option, missing), 1, missing);
+    check_refused(tune().with(matrix, "--op", "spmv", option, work.path("")), 1, "is a folder");
+  }
+  CHECK(work.files() == std::vector<std::string>{"matrix.mtx"});
 }
 
 TEST_CASE("cli: finalists keep the time that compiling them took", "[cli]") {
@@ -164,6 +191,24 @@ TEST_CASE("cli: a given schedule with too much fill fails with its reason", "[cl
   const json candidate = json::parse(result.out).at("candidates").at(0);
   CHECK(candidate.at("status") == "constraint");
   CHECK(candidate.at("message").get<std::string>().find("fill") != std::string::npos);
+
+  // So it is without timing, where every schedule is checked and the cheapest right one is the answer.
+  const auto checked = [&](const std::vector<std::string>& schedules) {
+    Program program = tune().with(work.matrix(), "--max-fill", "2", "--effort", "none", "--json");
+    for (const std::string& schedule : schedules) program.with("--schedule", schedule);
+    return program.run();
+  };
+  CHECK(checked({text}).end.code == 1);
+  const std::string serial = "spmv f32 | A: i:U k:C | loop: i k | par: serial",
+                    fast = "spmv f32 | A: i:U k:C | loop: i k | par: i static x2";
+  const RunResult both = checked({serial, text, fast});
+  INFO(both.err);
+  REQUIRE(both.ok());
+  const json document = json::parse(both.out);
+  CHECK(document.at("best").at("verified") == true);
+  REQUIRE(document.at("candidates").size() == 3);
+  CHECK(document.at("best").at("plan") == document.at("candidates")[0].at("plan"));
+  CHECK(document.at("candidates")[2].at("status") == "constraint");
 }
 
 TEST_CASE("cli: several matrices give a line each, and code 6 when one fails", "[cli]") {
@@ -219,6 +264,23 @@ TEST_CASE("cli: waco-codegen writes a kernel for any matrix to stdout", "[cli]")
   INFO(result.err);
   REQUIRE(result.ok());
   check_kernel(work, work.write("kernel.cpp", result.out), work.matrix());
+}
+
+TEST_CASE("cli: what a time budget ended in a list is not done again", "[cli]") {
+  Workspace work;
+  const auto batch = [&] {
+    return tune()
+        .with("--list", work.write("list", work.matrix() + "\n"), "--op", "spmv", "--effort", "quick")
+        .with("--budget", "0.001", "-o", work.path("results.jsonl"))
+        .run();
+  };
+  const RunResult first = batch();
+  INFO(first.err);
+  REQUIRE(first.ok());
+  CHECK(parse_file(work.path("results.jsonl")).at("complete") == false);
+  const RunResult second = batch();
+  REQUIRE(second.ok());
+  CHECK(second.err.find("1 had a result already") != std::string::npos);
 }
 
 TEST_CASE("cli: a list is continued, faults are told item by item", "[cli]") {

@@ -126,11 +126,29 @@ fs::path temporary_name(const fs::path& file) {
   return name;
 }
 
+namespace {
+
+/// A new file under a temporary name, for what is to replace `file`.
+int create_beside(const fs::path& file, const fs::path& temporary) {
+  std::error_code error;
+  if (fs::is_directory(file, error)) throw EnvironmentError(fmt::format("{}: is a folder", file.string()));
+  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0) fail(file, "can't be written");
+  return fd;
+}
+
+}  // namespace
+
+void check_can_be_written(const fs::path& file) {
+  const fs::path temporary = temporary_name(file);
+  const Descriptor fd(create_beside(file, temporary));
+  ::unlink(temporary.c_str());
+}
+
 void write_file_atomically(const fs::path& file, std::string_view content) {
   const fs::path temporary = temporary_name(file);
   {
-    const Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (fd.get() < 0) fail(file, "can't be written");
+    const Descriptor fd(create_beside(file, temporary));
     if (!write_all(fd.get(), content) || ::fsync(fd.get()) != 0) {
       const int cause = errno;
       ::unlink(temporary.c_str());

@@ -27,6 +27,9 @@ std::string read_file(const std::filesystem::path& file);
 /// reader, or a run after a crash, sees the old content or the new, never a part. Throws EnvironmentError.
 void write_file_atomically(const std::filesystem::path& file, std::string_view content);
 
+/// Throws EnvironmentError when write_file_atomically would not get as far as writing; leaves nothing behind.
+void check_can_be_written(const std::filesystem::path& file);
+
 /// Puts the folder `fresh`, which lies on the same file system, in the place of `folder` in one step, and
 /// removes what was there before. Throws EnvironmentError.
 void replace_folder(const std::filesystem::path& fresh, const std::filesystem::path& folder);

@@ -30,11 +30,6 @@ class Session::State {
   const KernelCache& cache() const { return cache_; }
   int threads() const { return threads_; }
 
-  bool has_kernel(const schedule::SuperSchedule& point) const {
-    return cache_.has(
-        kernel_request(point, tensor_.dims, pos_bytes_, cache_.compiler().target().vector_bytes));
-  }
-
   const Measurement& baseline() {
     if (!baseline_) measure_baseline();
     return *baseline_;
@@ -180,9 +175,6 @@ const CompilerTarget& Session::target() const {
 }
 int Session::threads() const {
   return state_->threads();
-}
-bool Session::has_kernel(const schedule::SuperSchedule& point) const {
-  return state_->has_kernel(point);
 }
 const Measurement& Session::baseline() {
   return state_->baseline();

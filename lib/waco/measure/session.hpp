@@ -64,8 +64,6 @@ class Session {
   /// What the compiler makes code for; kernels are generated for its vector width.
   const CompilerTarget& target() const;
   int threads() const;
-  /// Whether the kernel of `point` is in the cache, so that measuring it compiles nothing.
-  bool has_kernel(const schedule::SuperSchedule& point) const;
 
   /// fixed_csr itself, verified and timed alone; measured on the first call. A stop request before it is done
   /// throws EnvironmentError.

@@ -56,8 +56,9 @@ class Calibration {
         threads_(std::to_string(options.threads > 0 ? options.threads : usable_threads())) {
     const fs::path user = user_data_folder();
     if (user.empty()) throw EnvironmentError("there is no home folder to keep a model in; set XDG_DATA_HOME");
-    // Measurements of one machine and compiler do not mix with those of another.
-    const std::string machine = content_hash(json(describe_machine(compiler())).dump()).substr(0, 12);
+    // Measurements of one machine, compiler and number of threads do not mix with those of another.
+    const std::string machine =
+        content_hash(json(describe_machine(compiler())).dump() + threads_).substr(0, 12);
     work_ = user / "calibration" / (op_ + "-" + machine);
     result_.model = user / "models" / op_;
     std::error_code error;

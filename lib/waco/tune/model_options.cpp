@@ -15,6 +15,8 @@
 namespace waco::tune {
 namespace {
 
+using Chosen = std::shared_ptr<const search::Learned>;
+
 std::string repair_of(const ModelPlace& place, schedule::Op op) {
   if (!is_users(place)) return "install WACO again";
   return fmt::format("run waco-tune --calibrate --op {}, or delete the folder {}", schedule::name(op),
@@ -22,10 +24,10 @@ std::string repair_of(const ModelPlace& place, schedule::Op op) {
 }
 
 /// Null, and a line that says why, when the model is not for this problem; `next` is what ranks then.
-std::shared_ptr<const search::Learned> open_default(const ModelPlace& place, const schedule::Problem& problem,
-                                                    int threads, const char* next) {
+Chosen open_default(const ModelPlace& place, const schedule::Problem& problem, int threads,
+                    const char* next) {
   try {
-    auto learned = search::Learned::open(place.model, place.index, threads);
+    Chosen learned = search::Learned::open(place.model, place.index, threads);
     if (learned->model.op() != problem.op)
       throw InputError(place.model.string(), 0,
                        fmt::format("is a model of {}", schedule::name(learned->model.op())));
@@ -36,6 +38,29 @@ std::shared_ptr<const search::Learned> open_default(const ModelPlace& place, con
     spdlog::warn("{}; {} ranks instead (to repair it, {})", fault.what(), next, repair_of(place, problem.op));
   }
   return nullptr;
+}
+
+/// Null when none of them is for this problem.
+Chosen open_first(const std::vector<ModelPlace>& places, const schedule::Problem& problem, int threads) {
+  Chosen learned;
+  for (size_t n = 0; n < places.size() && !learned; ++n)
+    learned = open_default(places[n], problem, threads,
+                           n + 1 < places.size() ? "the next model" : "the closed-form model");
+  return learned;
+}
+
+Chosen open_named(const ModelOptions& options, const schedule::Problem& problem, int threads) {
+  if (std::optional<ModelPlace> place = model_in(options.model)) {
+    if (!options.index.empty()) place->index = options.index;
+    return search::Learned::open(place->model, place->index, threads);
+  }
+  const std::vector<ModelPlace> places = models_of(problem.op, options.model);
+  // Opening says what is wrong with a folder that holds nothing.
+  if (places.empty()) return search::Learned::open(options.model, options.index, threads);
+  if (!options.index.empty())
+    throw UsageError(fmt::format(
+        "--index is for one model, and {} is a folder of models; name the model itself", options.model));
+  return open_first(places, problem, threads);
 }
 
 }  // namespace
@@ -53,23 +78,17 @@ void add_model_options(CLI::App& app, ModelOptions& options) {
 
 void choose_model(const ModelOptions& options, TuneOptions& tuning) {
   const int threads = tuning.threads > 0 ? tuning.threads : usable_threads();
-  tuning.learned = nullptr;
-  if (options.model != "none") {
-    const schedule::Op op = tuning.problem.op;
-    const bool is_named = !options.model.empty();
-    const std::optional<ModelPlace> model = is_named ? model_in(options.model) : std::nullopt;
-    std::vector<ModelPlace> places;
-    if (!model) places = is_named ? models_of(op, options.model) : find_models(op);
-    if (is_named && places.empty()) {  // opening says what is wrong with a folder that holds nothing
-      const std::string index = options.index.empty() && model ? model->index.string() : options.index;
-      tuning.learned = search::Learned::open(options.model, index, threads);
-    }
-    for (size_t n = 0; n < places.size() && !tuning.learned; ++n)
-      tuning.learned = open_default(places[n], tuning.problem, threads,
-                                    n + 1 < places.size() ? "the next model" : "the closed-form model");
+  if (options.model == "none") {
+    if (!options.index.empty()) throw UsageError("--index is for a learned model, and --model is none");
+    tuning.learned = nullptr;
+  } else if (options.model.empty()) {
+    tuning.learned = open_first(find_models(tuning.problem.op), tuning.problem, threads);
+  } else {
+    tuning.learned = open_named(options, tuning.problem, threads);
   }
   const bool indexed = tuning.learned && tuning.learned->index;
   tuning.search = !options.search.empty() ? options.search : indexed ? "exact" : "neighbours";
+  check_ranking(tuning);
 }
 
 }  // namespace waco::tune

@@ -26,7 +26,8 @@ void add_model_options(CLI::App& app, ModelOptions& options);
 /// size; what is wrong with one that can't be read is told in one line. The closed-form model ranks where
 /// none is left. A model that is named itself ranks whatever it has seen.
 ///
-/// Throws InputError when a model that was named, or its index, can't be used.
+/// Throws InputError when a model that was named, or its index, can't be used; UsageError for an index that
+/// is not of one model, and as check_ranking().
 void choose_model(const ModelOptions& options, TuneOptions& tuning);
 
 }  // namespace waco::tune

@@ -62,7 +62,7 @@ ResultFile::ResultFile(const std::filesystem::path& file, const Machine& machine
 }
 
 void ResultFile::note(const json& line) {
-  if (line.value("status", "") != "done" || !line.value("complete", false)) return;
+  if (line.value("status", "") != "done") return;
   done_.insert(key(line.value("input", json()), line.value("asked", json())));
 }
 

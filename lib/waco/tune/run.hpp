@@ -2,10 +2,12 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "waco/base/clock.hpp"
+#include "waco/measure/kernel_cache.hpp"
 #include "waco/measure/session.hpp"
 #include "waco/tune/ranking.hpp"
 #include "waco/tune/tune.hpp"
@@ -38,6 +40,8 @@ class Run {
  private:
   void describe();
   CompilerTarget target();
+  std::shared_ptr<const measure::KernelCache> kernels() const;
+  bool is_compiled(const measure::KernelCache& cache, const schedule::SuperSchedule& point) const;
   void keep_to_cache();
   model::Ceilings ceilings();
   void rank();

@@ -2,7 +2,6 @@
 #include <memory>
 
 #include "waco/base/error.hpp"
-#include "waco/measure/kernel_cache.hpp"
 #include "waco/measure/noted_compilers.hpp"
 #include "waco/measure/requests.hpp"
 #include "waco/tune/run.hpp"
@@ -32,15 +31,24 @@ CompilerTarget Run::target() {
   }
 }
 
+/// The kernels that are there already, which is all it looks for.
+std::shared_ptr<const measure::KernelCache> Run::kernels() const {
+  return std::make_shared<const measure::KernelCache>(
+      kernels_of_ ? *kernels_of_ : measure::Compiler::find(options_.compiler), std::filesystem::path{},
+      measure::kernel_cache_limit(), measure::Compiling::kNever);
+}
+
+bool Run::is_compiled(const measure::KernelCache& cache, const SuperSchedule& point) const {
+  return cache.has(measure::kernel_request(point, tensor_.dims, measure::usual_pos_bytes(tensor_),
+                                           result_.machine.compiler.vector_bytes));
+}
+
 /// Points without a kernel are passed over, and those that follow in rank take their places.
 void Run::keep_to_cache() {
   result_.no_compile = options_.no_compile;
   if (!options_.no_compile || only_ranks()) return;
-  const auto cache = std::make_shared<const measure::KernelCache>(
-      *kernels_of_, std::filesystem::path{}, measure::kernel_cache_limit(), measure::Compiling::kNever);
-  ranking_->keep_to([this, cache](const SuperSchedule& point) {
-    const bool there = cache->has(measure::kernel_request(
-        point, tensor_.dims, measure::usual_pos_bytes(tensor_), result_.machine.compiler.vector_bytes));
+  ranking_->keep_to([this, cache = kernels()](const SuperSchedule& point) {
+    const bool there = is_compiled(*cache, point);
     if (!there) ++result_.num_without_kernel;
     return there;
   });

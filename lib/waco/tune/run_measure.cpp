@@ -112,21 +112,24 @@ void Run::hold_final() {
     }
 }
 
-/// Without timing: the cheapest point whose result is right.
+/// Without timing: the cheapest point whose result is right. Of points given by hand every one is checked.
 void Run::verify_first() {
   if (result_.candidates.empty()) return stay_on_csr();
+  const bool given = !options_.points.empty();
+  if (given) sort_candidates(result_.candidates);
   for (Candidate& candidate : result_.candidates) {
     if (candidate.measured || signals_.stop_requested()) continue;
     measure({&candidate});
-    Measurement& m = candidate.measurement;
+    const Measurement& m = candidate.measurement;
     if (!candidate.measured || !m.ok()) continue;
+    candidate.measured = false;  // the prediction is what is told of it
+    if (result_.best) continue;
     Best& best = result_.best.emplace();
     best.point = m.point;
     best.verified = true;
     best.pack_ns = m.pack_ns;
     best.stored_bytes = m.stored_bytes;
-    candidate.measured = false;
-    return;
+    if (!given) return;
   }
 }
 

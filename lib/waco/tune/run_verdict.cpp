@@ -57,8 +57,8 @@ void Run::choose_effort() {
   outlook.pack_ns = packing_forecast_ns(first.measurement.point, tensor_.num_nonzeros(),
                                         ranking_->expected_bytes(first.measurement.point), result_.threads);
   outlook.ranked_ns = result_.seconds.rank() * 1e9;
-  if (!options_.no_compile || kernels_of_) open_session();
-  outlook.compile_ns = session_ && session_->has_kernel(first.measurement.point) ? 0 : kCompile_ns;
+  const bool can_look = !options_.no_compile || kernels_of_;
+  outlook.compile_ns = can_look && is_compiled(*kernels(), first.measurement.point) ? 0 : kCompile_ns;
   outlook.threads = result_.threads;
   Verdict& verdict = result_.verdict.emplace();
   verdict.calls = *options_.calls;

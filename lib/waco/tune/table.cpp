@@ -40,6 +40,10 @@ std::string candidate_row(const Candidate& candidate) {
              time_text(static_cast<double>(m.pack_ns)), bytes_text(m.stored_bytes), plan);
 }
 
+bool is_faster(const Candidate& candidate) {
+  return candidate.measured && candidate.measurement.significantly_faster();
+}
+
 std::string winner(const TuneResult& result) {
   if (!result.best) return "no point could be verified\n";
   const Best& best = *result.best;
@@ -49,8 +53,10 @@ std::string winner(const TuneResult& result) {
     return fmt::format("best by prediction{}: {}\n", best.verified ? ", verified" : "",
                        schedule::to_text(best.point));
   if (best.is_baseline)
-    return fmt::format("best: fixed_csr, {} a call; no candidate is significantly faster\n",
-                       time_text(best.time_ns.median));
+    return fmt::format("best: fixed_csr, {} a call; {}\n", time_text(best.time_ns.median),
+                       std::any_of(result.candidates.begin(), result.candidates.end(), is_faster)
+                           ? "what is faster is not repaid by so few calls"
+                           : "no candidate is significantly faster");
   std::string repaid;
   if (const auto calls = result.break_even_calls())
     repaid =

@@ -196,11 +196,7 @@ void check_points(const matrix::SparseTensor& tensor, const TuneOptions& options
     throw UsageError(fmt::format("{} needs a {}, and {} is a {}", schedule::name(problem.op),
                                  order == 2 ? "matrix" : "3-D tensor", tensor.name,
                                  tensor.order() == 2 ? "matrix" : "3-D tensor"));
-  if (options.learned && options.learned->model.op() != problem.op)
-    throw UsageError(fmt::format("the model is for {} and can't rank points of {}",
-                                 schedule::name(options.learned->model.op()), schedule::name(problem.op)));
-  if (search::needs_index(options.search) && (!options.learned || !options.learned->index))
-    throw UsageError(fmt::format("the search '{}' needs a learned model and its index", options.search));
+  check_ranking(options);
   for (const SuperSchedule& point : options.points)
     if (point.problem != problem)
       throw UsageError(fmt::format("the schedule '{}' is for another op, type or size than the one asked for",
@@ -208,6 +204,15 @@ void check_points(const matrix::SparseTensor& tensor, const TuneOptions& options
 }
 
 }  // namespace
+
+void check_ranking(const TuneOptions& options) {
+  const schedule::Op op = options.problem.op;
+  if (options.learned && options.learned->model.op() != op)
+    throw UsageError(fmt::format("the model is for {} and can't rank points of {}",
+                                 schedule::name(options.learned->model.op()), schedule::name(op)));
+  if (search::needs_index(options.search) && (!options.learned || !options.learned->index))
+    throw UsageError(fmt::format("the search '{}' needs a learned model and its index", options.search));
+}
 
 TuneResult tune(const matrix::SparseTensor& tensor, const TuneOptions& options, const StopToken& stop) {
   check_points(tensor, options);

@@ -42,6 +42,9 @@ struct TuneOptions {
   std::string cost_model() const { return learned ? learned->model.hash() : "closed-form"; }
 };
 
+/// Throws UsageError when the model is not of the problem's op, or the search lacks its index.
+void check_ranking(const TuneOptions& options);
+
 /// Finds the best plan for `tensor`. Candidates that fail are part of the result; when a stop is requested,
 /// or the budget is spent, the result holds what was found until then and says that it is not complete.
 ///
