@@ -22,6 +22,24 @@ TEST_CASE("files: an atomic write replaces the content and leaves nothing beside
   CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);
 }
 
+TEST_CASE("files: links are followed, permissions kept, and devices written to", "[base]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path() / "a.json", link = folder.path() / "link",
+                 device = folder.path() / "null";
+  write_file_atomically(file, "first");
+  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("a.json", link);
+  write_file_atomically(link, "second");
+  CHECK(read_file(file) == "second");
+  CHECK(fs::is_symlink(link));
+  CHECK(fs::status(file).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+  fs::create_symlink("/dev/null", device);
+  check_can_be_written(device);
+  write_file_atomically(device, "third");
+  CHECK(fs::is_character_file(device));
+  CHECK_THROWS_WITH(check_can_be_written(folder.path()), Catch::Contains("is a folder"));
+}
+
 TEST_CASE("files: writing into a missing folder names the file", "[base]") {
   CHECK_THROWS_WITH(write_file_atomically("/no/such/folder/a.json", ""),
                     Catch::Contains("/no/such/folder/a.json"));

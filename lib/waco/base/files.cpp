@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <optional>
+#include <random>
 #include <system_error>
 
 #include "waco/base/error.hpp"
@@ -120,35 +122,57 @@ std::string read_file(const fs::path& file) {
 }
 
 fs::path temporary_name(const fs::path& file) {
+  // Numbers of processes are not enough: containers and machines that share a folder have the same.
+  static const uint64_t process = (uint64_t{std::random_device{}()} << 32) | std::random_device{}();
   static std::atomic<int> counter{0};
   fs::path name = file;
-  name += fmt::format(".tmp.{}.{}", ::getpid(), counter++);
+  name += fmt::format(".tmp.{:016x}.{}", process, counter++);
   return name;
 }
 
 namespace {
 
-/// A new file under a temporary name, for what is to replace `file`.
-int create_beside(const fs::path& file, const fs::path& temporary) {
+/// What there is to replace: a file, perhaps at the end of links; or a device or pipe to write to.
+struct Target {
+  fs::path file;
+  bool is_stream = false;
+  std::optional<mode_t> mode;  ///< of the file that is there
+};
+
+Target target_of(const fs::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return {file, false, std::nullopt};
+  if (S_ISDIR(status.st_mode)) throw EnvironmentError(fmt::format("{}: is a folder", file.string()));
+  if (!S_ISREG(status.st_mode)) return {file, true, std::nullopt};
   std::error_code error;
-  if (fs::is_directory(file, error)) throw EnvironmentError(fmt::format("{}: is a folder", file.string()));
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (fd < 0) fail(file, "can't be written");
-  return fd;
+  const fs::path end = fs::canonical(file, error);
+  return {error ? file : end, false, status.st_mode & 07777};
+}
+
+void write_to_stream(const fs::path& file, std::string_view content) {
+  const Descriptor fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
+  if (fd.get() < 0 || !write_all(fd.get(), content)) fail(file, "can't be written");
 }
 
 }  // namespace
 
 void check_can_be_written(const fs::path& file) {
-  const fs::path temporary = temporary_name(file);
-  const Descriptor fd(create_beside(file, temporary));
+  const Target target = target_of(file);
+  if (target.is_stream) return;
+  const fs::path temporary = temporary_name(target.file);
+  const Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (fd.get() < 0) fail(file, "can't be written");
   ::unlink(temporary.c_str());
 }
 
 void write_file_atomically(const fs::path& file, std::string_view content) {
-  const fs::path temporary = temporary_name(file);
+  const Target target = target_of(file);
+  if (target.is_stream) return write_to_stream(file, content);
+  const fs::path temporary = temporary_name(target.file);
   {
-    const Descriptor fd(create_beside(file, temporary));
+    const Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (fd.get() < 0) fail(file, "can't be written");
+    if (target.mode) (void)::fchmod(fd.get(), *target.mode);
     if (!write_all(fd.get(), content) || ::fsync(fd.get()) != 0) {
       const int cause = errno;
       ::unlink(temporary.c_str());
@@ -156,7 +180,7 @@ void write_file_atomically(const fs::path& file, std::string_view content) {
       fail(file, "can't be written");
     }
   }
-  if (::rename(temporary.c_str(), file.c_str()) != 0) {
+  if (::rename(temporary.c_str(), target.file.c_str()) != 0) {
     const int cause = errno;
     ::unlink(temporary.c_str());
     errno = cause;

@@ -24,7 +24,8 @@ void make_private_folder(const std::filesystem::path& folder);
 std::string read_file(const std::filesystem::path& file);
 
 /// Replaces `file` in one step: written beside it under a temporary name, flushed to the disk, renamed. A
-/// reader, or a run after a crash, sees the old content or the new, never a part. Throws EnvironmentError.
+/// reader, or a run after a crash, sees the old content or the new, never a part. Links are followed, and
+/// permissions kept; what is no regular file, such as /dev/stdout, is written to. Throws EnvironmentError.
 void write_file_atomically(const std::filesystem::path& file, std::string_view content);
 
 /// Throws EnvironmentError when write_file_atomically would not get as far as writing; leaves nothing behind.
@@ -34,7 +35,8 @@ void check_can_be_written(const std::filesystem::path& file);
 /// removes what was there before. Throws EnvironmentError.
 void replace_folder(const std::filesystem::path& fresh, const std::filesystem::path& folder);
 
-/// A name beside `file` that no other process or thread uses: "<file>.tmp.<pid>.<n>".
+/// A name beside `file` that no other process or thread uses, on other machines neither:
+/// "<file>.tmp.<random>.<n>".
 std::filesystem::path temporary_name(const std::filesystem::path& file);
 
 /// 128-bit FNV-1a-style hash as 32 hex digits: tells contents apart and finds corruption; not cryptographic.

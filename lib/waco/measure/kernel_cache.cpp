@@ -1,9 +1,13 @@
 // The compiled kernels' folder: keys, manifests, validation and parallel compilation.
 #include "waco/measure/kernel_cache.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -35,7 +39,8 @@ extern "C" int waco_openmp_check(int threads) {
 class BuildFolder {
  public:
   explicit BuildFolder(const fs::path& cache) : path_(temporary_name(cache / "build")) {
-    make_private_folder(path_);
+    if (::mkdir(path_.c_str(), 0700) != 0)
+      throw EnvironmentError(fmt::format("{}: can't be created: {}", path_.string(), std::strerror(errno)));
   }
   ~BuildFolder() {
     std::error_code ignored;
