@@ -105,21 +105,36 @@ std::string own_groups() {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
+/// Bytes of files in memory that a group's memory.stat counts, which give way when memory is needed.
+double cached_files(const fs::path& stat, std::string_view prefix) {
+  double sum = 0;
+  std::ifstream stream(stat);
+  for (std::string line; std::getline(stream, line);)
+    for (const char* kind : {"inactive_file ", "active_file "}) {
+      const std::string key = std::string(prefix) + kind;
+      if (line.starts_with(key)) sum += number(std::string_view(line).substr(key.size())).value_or(0);
+    }
+  return sum;
+}
+
 /// Least free memory below a limit on the way to the root; max() without limits.
 int64_t cgroup_free_memory(const fs::path& root, std::string_view groups) {
   double least = static_cast<double>(std::numeric_limits<int64_t>::max());
-  const auto limit = [&](const fs::path& folder, const char* max_file, const char* used_file) {
+  const auto limit = [&](const fs::path& folder, const char* max_file, const char* used_file,
+                         const char* prefix) {
     const std::optional<double> max = number(first_line(folder / max_file));
     const std::optional<double> used = number(first_line(folder / used_file));
-    if (max && used && *max < 1e18) least = std::min(least, std::max(0.0, *max - *used));
+    if (!max || !used || *max >= 1e18) return;
+    const double needed = std::max(0.0, *used - cached_files(folder / "memory.stat", prefix));
+    least = std::min(least, std::max(0.0, *max - needed));
   };
   for (const Group& group : parse_groups(groups)) {
     if (group.controllers.empty()) {
       for_each_ancestor(root, group.path,
-                        [&](const fs::path& f) { limit(f, "memory.max", "memory.current"); });
+                        [&](const fs::path& f) { limit(f, "memory.max", "memory.current", ""); });
     } else if (group.controls("memory")) {
       for_each_ancestor(root / "memory", group.path, [&](const fs::path& f) {
-        limit(f, "memory.limit_in_bytes", "memory.usage_in_bytes");
+        limit(f, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_");
       });
     }
   }

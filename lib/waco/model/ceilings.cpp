@@ -2,7 +2,6 @@
 #include "waco/model/ceilings.hpp"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -21,11 +20,6 @@ namespace {
 constexpr int64_t kMaxL3PerThread = int64_t{32} << 20;
 constexpr int64_t kMinGatherBytes = int64_t{8} << 10;
 constexpr int64_t kMaxGatherBytes = int64_t{256} << 20;
-
-int64_t available_bytes() {
-  const long pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
-  return pages > 0 && page > 0 ? int64_t{pages} * page : 0;
-}
 
 /// Zeroed memory for the gather probes; null when it can't be had.
 class Arena {
@@ -79,11 +73,11 @@ int64_t probe_bytes(const Ceilings& c, int level, int threads) {
   };
   if (level == 0) return capacity(0) / 2;
   if (level < 3) return std::min(capacity(level) / 2, capacity(level - 1) * 6);
-  return std::min<int64_t>(capacity(2) * 2, (int64_t{192} << 20) / threads);
+  return 2 * (capacity(2) + capacity(1));
 }
 
 void measure_reads(Ceilings& c) {
-  const int64_t limit = available_bytes() / 4;
+  const int64_t limit = available_memory_bytes() / 4;
   for (int level = 0; level < kNumMemoryLevels; level++) {
     const auto measure = [&](int threads, double& rate) {
       const int64_t bytes = probe_bytes(c, level, threads);
@@ -110,7 +104,7 @@ void measure_reads(Ceilings& c) {
 
 void measure_streams(Ceilings& c) {
   const int64_t bytes = (int64_t{64} << 20) / c.threads;
-  if (4 * bytes * c.threads > available_bytes()) return;
+  if (4 * bytes * c.threads > available_memory_bytes()) return;
   if (const double found = probe_stream(bytes, 1); found > 0) c.stream_one = found;
   if (const double found = probe_stream(bytes, c.threads); found > 0) c.stream_all = found;
   c.stream_all = std::max(c.stream_all, c.stream_one);
@@ -118,7 +112,7 @@ void measure_streams(Ceilings& c) {
 
 void measure_gathers(Ceilings& c) {
   int64_t largest = kMaxGatherBytes;
-  while (largest > kMinGatherBytes && largest > available_bytes() / 4) largest /= 4;
+  while (largest > kMinGatherBytes && largest > available_memory_bytes() / 4) largest /= 4;
   const Arena arena(largest);
   if (arena.data() == nullptr) return;
   const auto curve = [&](int threads) {

@@ -7,6 +7,7 @@
 
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
+#include "waco/base/machine.hpp"
 #include "waco/model/ceilings.hpp"
 
 namespace waco::model {
@@ -14,7 +15,7 @@ namespace waco::model {
 namespace {
 
 constexpr const char* kFormat = "waco-ceilings";
-constexpr int kVersion = 3;
+constexpr int kVersion = 4;
 
 nlohmann::json curve_to_json(const RateCurve& curve) {
   auto points = nlohmann::json::array();
@@ -53,12 +54,19 @@ bool plausible(const Ceilings& c) {
          c.short_loop_ns > 0 && !c.gather_one.points.empty() && !c.gather_all.points.empty();
 }
 
+/// What tells machines apart whose processors have the same name, as those of virtual machines do.
+nlohmann::json hardware() {
+  const nlohmann::json machine = describe_machine("");
+  return {{"caches", machine.at("caches")}, {"cores", machine.at("cores")}};
+}
+
 bool load(const std::filesystem::path& path, Ceilings& wanted) {
   try {
     std::ifstream file(path);
     if (!file) return false;
     const auto json = nlohmann::json::parse(file);
     if (json.at("format") != kFormat || json.at("version") != kVersion) return false;
+    if (json.at("hardware") != hardware()) return false;
     Ceilings found = ceilings_from_json(json);
     if (found.cpu != wanted.cpu || found.threads != wanted.threads || !plausible(found)) return false;
     wanted = std::move(found);
@@ -70,7 +78,9 @@ bool load(const std::filesystem::path& path, Ceilings& wanted) {
 
 void store(const std::filesystem::path& path, const Ceilings& c) {
   try {
-    write_file_atomically(path, to_json(c).dump(2) + '\n');
+    nlohmann::json json = to_json(c);
+    json["hardware"] = hardware();
+    write_file_atomically(path, json.dump(2) + '\n');
   } catch (const EnvironmentError& error) {
     spdlog::debug("{}; the machine is measured again next time", error.what());
   }
