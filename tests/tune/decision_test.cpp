@@ -57,6 +57,12 @@ TEST_CASE("decision: a difference inside the interval leaves fixed_csr the winne
   CHECK(best.point == schedule::csr_point(kProblem, 2));
 }
 
+TEST_CASE("decision: one that is noisy does not stand in the way of the next", "[tune]") {
+  const Best best = decide(baseline(), {timed(1, 1.21, 0.3), timed(2, 1.2, 0.05)}, 2);
+  CHECK_FALSE(best.is_baseline);
+  CHECK(best.point.compute.chunk == 2);
+}
+
 TEST_CASE("decision: wrong, censored and crashed candidates never win", "[tune]") {
   Measurement wrong = timed(1, 9, 0), censored = timed(2, 8, 0), crashed = timed(4, 7, 0);
   wrong.status = Status::kWrong;

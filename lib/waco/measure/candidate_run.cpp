@@ -200,7 +200,8 @@ bool CandidateRunner::take_times(const std::vector<Candidate*>& group, const jso
 
 /// The worker died, hung or was overtaken by a stop request while it worked on `candidate`.
 void CandidateRunner::lose(Candidate& candidate, Reply reply, double limit_s) {
-  const bool stopped = reply == Reply::kStopped;
+  // A signal may reach both processes.
+  const bool stopped = reply == Reply::kStopped || options_.stop();
   const std::string how = worker_->end();
   worker_.reset();
   if (stopped) return;

@@ -57,9 +57,10 @@ std::vector<schedule::SuperSchedule> all_timed(const std::vector<Candidate>& can
 Best decide(const Measurement& baseline, const std::vector<Measurement>& contestants, int threads) {
   const Measurement* fastest = nullptr;
   for (const Measurement& m : contestants)
-    if (is_timed(m) && (fastest == nullptr || is_faster(m, *fastest))) fastest = &m;
+    if (is_timed(m) && m.significantly_faster() && (fastest == nullptr || is_faster(m, *fastest)))
+      fastest = &m;
   Best best;
-  if (fastest != nullptr && fastest->significantly_faster()) {
+  if (fastest != nullptr) {
     best.point = fastest->point;
     best.significant = true;
     best.speedup = fastest->speedup;

@@ -15,7 +15,7 @@ std::vector<schedule::SuperSchedule> pick_finalists(const std::vector<Candidate>
 /// All that were timed to the end, in their order.
 std::vector<schedule::SuperSchedule> all_timed(const std::vector<Candidate>& candidates);
 
-/// The fastest of `contestants`, if it beats the baseline by more than the interval; otherwise fixed_csr.
+/// The fastest of those contestants that beat the baseline by more than their interval; otherwise fixed_csr.
 Best decide(const measure::Measurement& baseline, const std::vector<measure::Measurement>& contestants,
             int threads);
 

@@ -105,7 +105,9 @@ void Run::settle() {
     return;
   }
   verdict.spent_ns = spent_ns;
-  verdict.csr_ns = result_.baseline->median_ns();
+  // Of the rounds that the plan was timed in: medians of different rounds do not compare.
+  verdict.csr_ns = result_.best->is_baseline ? result_.baseline->median_ns()
+                                             : result_.best->time_ns.median * result_.best->speedup.median;
   verdict.happened =
       Way{result_.effort, spent_ns, result_.best->is_baseline ? 0 : pack_ns, result_.best->time_ns.median};
   verdict.break_even_calls = result_.break_even_calls();

@@ -53,10 +53,11 @@ std::string winner(const TuneResult& result) {
     return fmt::format("best by prediction{}: {}\n", best.verified ? ", verified" : "",
                        schedule::to_text(best.point));
   if (best.is_baseline)
-    return fmt::format("best: fixed_csr, {} a call; {}\n", time_text(best.time_ns.median),
-                       std::any_of(result.candidates.begin(), result.candidates.end(), is_faster)
-                           ? "what is faster is not repaid by so few calls"
-                           : "no candidate is significantly faster");
+    return fmt::format(
+        "best: fixed_csr, {} a call; {}\n", time_text(best.time_ns.median),
+        result.verdict && std::any_of(result.candidates.begin(), result.candidates.end(), is_faster)
+            ? "what is faster is not repaid by so few calls"
+            : "no candidate is significantly faster");
   std::string repaid;
   if (const auto calls = result.break_even_calls())
     repaid =
