@@ -107,7 +107,10 @@ static inline int waco_sort_segment(uint64_t* items, int64_t begin, int64_t end,
     free(scratch->memory);
     scratch->capacity = n * 2;
     scratch->memory = (uint64_t*)waco_allocate(scratch->capacity, sizeof *items);
-    if (!scratch->memory) return 0;
+    if (!scratch->memory) {
+      scratch->capacity = 0;
+      return 0;
+    }
   }
   if (waco_sort_items(items + begin, scratch->memory, n, low) != items + begin)
     memcpy(items + begin, scratch->memory, (size_t)n * sizeof *items);

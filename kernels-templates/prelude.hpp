@@ -102,6 +102,12 @@ WACO_STREAM(16)
 WACO_INLINE value_t sum2(vec2 v) {
   return v[0] + v[1];
 }
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define WACO_HAS_SHUFFLE
+#endif
+#endif
+#ifdef WACO_HAS_SHUFFLE
 WACO_INLINE value_t sum4(vec4 v) {
   v += __builtin_shufflevector(v, v, 2, 3, 0, 1);
   v += __builtin_shufflevector(v, v, 1, 0, 3, 2);
@@ -114,6 +120,18 @@ WACO_INLINE value_t sum16(vec16 v) {
   return sum8(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
               __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
 }
+#else /* GCC before 12 */
+WACO_INLINE value_t sum4(vec4 v) {
+  return (v[0] + v[2]) + (v[1] + v[3]);
+}
+WACO_INLINE value_t sum8(vec8 v) {
+  return sum4(vec4{v[0] + v[4], v[1] + v[5], v[2] + v[6], v[3] + v[7]});
+}
+WACO_INLINE value_t sum16(vec16 v) {
+  return sum8(vec8{v[0] + v[8], v[1] + v[9], v[2] + v[10], v[3] + v[11], v[4] + v[12], v[5] + v[13],
+                   v[6] + v[14], v[7] + v[15]});
+}
+#endif
 
 template <class Vec, class Crd>
 WACO_INLINE Vec gather_first(const value_t* x, const Crd* c, int64_t n) {

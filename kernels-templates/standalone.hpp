@@ -185,9 +185,13 @@ extern "C" int waco_create_csr(int64_t rows, int64_t cols, const int64_t* row_pt
 }
 
 extern "C" int waco_run(waco_handle* handle, const void* b, const void* c, void* out) {
-  if (!handle || !b || !out) return WACO_BAD_ARGUMENT;
+  if (!handle) return WACO_BAD_ARGUMENT;
   const struct waco_part_plan* plan = &waco_plan_parts[0];
   struct waco_part* part = &handle->part[0];
+  /* Operands of an empty matrix, and an empty result, may be null. */
+  const int reads_c = WACO_PLAN_OP == WACO_SDDMM || WACO_PLAN_OP == WACO_MTTKRP;
+  const int reads = part->a.num_stored > 0, writes = WACO_PLAN_OP == WACO_SDDMM ? reads : part->a.dim[0] > 0;
+  if ((reads && (!b || (reads_c && !c))) || (writes && !out)) return WACO_BAD_ARGUMENT;
   struct waco_call call;
   memset(&call, 0, sizeof call);
   call.dense[0] = b;
@@ -207,13 +211,13 @@ extern "C" int64_t waco_num_stored(const waco_handle* handle) {
 }
 
 extern "C" int waco_update_values(waco_handle* handle, const void* values) {
-  if (!handle || !values) return WACO_BAD_ARGUMENT;
+  if (!handle || (!values && handle->part[0].a.num_nonzeros > 0)) return WACO_BAD_ARGUMENT;
   waco_update_values(&handle->part[0].a, values, handle->part[0].threads);
   return WACO_OK;
 }
 
 extern "C" int waco_unpack_values(const waco_handle* handle, const void* stored, void* values) {
-  if (!handle || !stored || !values) return WACO_BAD_ARGUMENT;
+  if (!handle || ((!stored || !values) && handle->part[0].a.num_nonzeros > 0)) return WACO_BAD_ARGUMENT;
   waco_unpack_values(&handle->part[0].a, stored, values, handle->part[0].threads);
   return WACO_OK;
 }

@@ -236,6 +236,10 @@ TEST_CASE("cli: matrices without nonzeros, with one row and with one column are 
       REQUIRE(result.end.code == 0);
       CHECK(json::parse(result.out).at("best").at("verified") == true);
     }
+  // The kernel of an empty matrix takes operands and results that are null.
+  const std::string empty = work.write("empty.mtx", header + "5 7 0\n"), kernel = work.path("kernel.cpp");
+  REQUIRE(tune().with(empty, "--op", "sddmm", "--effort", "none", "--emit", kernel).run().ok());
+  check_kernel(work, kernel, empty);
 }
 
 TEST_CASE("cli: a plan becomes a kernel again, checked on its matrix", "[cli]") {
