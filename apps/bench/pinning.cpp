@@ -32,6 +32,11 @@ void move_to(const cpu_set_t& set) {
   if (CPU_COUNT(&set) > 0) (void)::sched_setaffinity(0, sizeof set, &set);
 }
 
+std::string value_of(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
 bool pool_is_pinned() {
   return omp_get_proc_bind() != omp_proc_bind_false && omp_get_num_places() > 0;
 }
@@ -40,11 +45,12 @@ bool pool_is_pinned() {
 
 void restart_with_pinned_threads(int threads, char** argv) {
   const std::map<std::string, std::string> environment = measure::openmp_environment(threads);
-  if (!environment.contains("OMP_PROC_BIND")) return;  // a binding is chosen: by the user, or here before
+  const std::string num_threads = value_of("OMP_NUM_THREADS"), tunables = value_of("GLIBC_TUNABLES");
+  const bool is_bound = !environment.contains("OMP_PROC_BIND");  // by the user, or here before
+  if (is_bound && num_threads == std::to_string(threads) && tunables.find(kHugePages) != std::string::npos)
+    return;
   for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
-  const char* tunables = std::getenv("GLIBC_TUNABLES");
-  ::setenv("GLIBC_TUNABLES",
-           tunables != nullptr ? (std::string(tunables) + ":" + kHugePages).c_str() : kHugePages, 1);
+  ::setenv("GLIBC_TUNABLES", tunables.empty() ? kHugePages : (tunables + ":" + kHugePages).c_str(), 1);
   // Where that fails the run goes on, merely not pinned.
   ::execv(program_file().c_str(), argv);
 }

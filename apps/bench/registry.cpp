@@ -24,7 +24,11 @@ int64_t PeerInput::csr_bytes(int index_bytes) const {
 }
 
 int64_t PeerInput::dense_form_bytes() const {
-  return num_rows() * num_columns() * schedule::value_bytes(problem.type);
+  int64_t bytes = 0;
+  const bool is_too_large =
+      __builtin_mul_overflow(num_rows(), num_columns(), &bytes) ||
+      __builtin_mul_overflow(bytes, int64_t{schedule::value_bytes(problem.type)}, &bytes);
+  return is_too_large ? INT64_MAX : bytes;
 }
 
 std::optional<std::string> refuse_all_but_spmv_and_spmm(const PeerInput& input, std::string_view title) {
