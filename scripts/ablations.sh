@@ -60,8 +60,9 @@ train=${train:-$(built_program waco-train)}
 
 # A name for datasets $1: spmm256+spmm32.
 name_of() {
-  local file names=()
-  for file in ${1//+/ }; do
+  local file files names=()
+  IFS=+ read -ra files <<<"$1"
+  for file in "${files[@]}"; do
     file=${file##*/} && names+=("${file%%.jsonl*}")
   done
   (IFS=+ && echo "${names[*]}")
@@ -69,7 +70,7 @@ name_of() {
 
 # Trains network $2 on datasets $1, unless its report is there.
 train_network() {
-  local name place extractor=${2%%:*} loss=rank options=(${recipe[@]+"${recipe[@]}"}) start
+  local files name place extractor=${2%%:*} loss=rank options=(${recipe[@]+"${recipe[@]}"}) start
   name=$(name_of "$1")
   place=$folder/$name/${2/:/-}
   [ ! -s "$place.json" ] || return 0
@@ -80,8 +81,8 @@ train_network() {
   mkdir -p "$folder/$name"
   echo "ablations: $name: $2" >&2
   start=$(date +%s)
-  # shellcheck disable=SC2086 # the parts of $1 are words
-  "$train" ${1//+/ } --extractor "$extractor" --loss "$loss" "${options[@]}" --json -q -o "$place" >"$place.report" || return 1
+  IFS=+ read -ra files <<<"$1"
+  "$train" "${files[@]}" --extractor "$extractor" --loss "$loss" "${options[@]}" --json -q -o "$place" >"$place.report" || return 1
   jq -e .complete "$place.report" >/dev/null || return 1
   jq -c --arg name "$name" --arg network "$2" --argjson seconds $(($(date +%s) - start)) \
     '{name: $name, network: $network, seconds: $seconds, epochs: (.epochs | length), metrics: (.metrics | del(.worst_pairs))}' \

@@ -262,7 +262,8 @@ same=$(list_inputs | sort -u | while read -r input; do
 done | sort | uniq -d | head -n 1)
 [ -z "$same" ] || fail "results are kept by name, and there are two files of the $same"
 
-mkdir -p "$folder"
+# Caches are named by absolute paths only.
+mkdir -p "$folder" && folder=$(cd "$folder" && pwd)
 if [ $tables_only -eq 0 ]; then
   for problem in $problems; do
     [ $stopped -eq 1 ] || evaluate_problem "$problem"

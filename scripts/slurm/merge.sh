@@ -64,7 +64,8 @@ command -v jq >/dev/null || fail "jq is needed to join the results" 1
 shopt -s nullglob
 tuned=("$folder"/tuned*.jsonl)
 [ ${#tuned[@]} -gt 0 ] || fail "there is no result in $folder" 3
-jq -s -c 'reduce .[] as $line ({}; .[$line.input] = $line) | .[]' "${tuned[@]}" >"$folder/last.part"
+# A line that a killed run left torn is no JSON.
+jq -R -c 'fromjson? // empty' "${tuned[@]}" | jq -s -c 'reduce .[] as $line ({}; .[$line.input] = $line) | .[]' >"$folder/last.part"
 jq -c 'select(.status == "done")' "$folder/last.part" >"$folder/results.jsonl.part"
 jq -r 'select(.status != "done") | "exit code \(.exit_code): \(.error)"' "$folder/last.part" >"$folder/failed.part"
 rm "$folder/last.part"
