@@ -54,7 +54,8 @@ TEST_CASE("cli: a collection by a learned model measures what it ranks first", "
   const std::string before = read_file(output);
   REQUIRE(command(model).ok());
   CHECK(read_file(output) == before);
-  // Points of another model do not belong into the same file, nor does a model of another op.
+  // Points of another model, or of none, do not belong into the same file, nor does a model of another op.
+  CHECK(spmv_collection(matrices(work), output).run().end.code == 2);
   test::write_random_model(work.path("other"), schedule::Op::kSpmv, 2);
   CHECK(command(work.path("other")).end.code == 2);
   test::write_random_model(work.path("spmm"), schedule::Op::kSpmm);

@@ -31,9 +31,10 @@ class Program {
     return *this;
   }
   std::vector<std::string> arguments() const { return arguments_; }
-  /// Kernels and ceilings are kept between tests of one build.
+  /// Kernels and ceilings are kept between tests of one build. The user's own models play no part.
   std::map<std::string, std::string> environment() const {
-    std::map<std::string, std::string> all{{"XDG_CACHE_HOME", std::string(WACO_BIN_DIR) + "/../test-cache"}};
+    std::map<std::string, std::string> all{{"XDG_CACHE_HOME", std::string(WACO_BIN_DIR) + "/../test-cache"},
+                                           {"XDG_DATA_HOME", std::string(WACO_BIN_DIR) + "/../test-data"}};
     for (const auto& [name, value] : environment_) all[name] = value;
     return all;
   }
