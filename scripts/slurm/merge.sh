@@ -64,8 +64,17 @@ command -v jq >/dev/null || fail "jq is needed to join the results" 1
 shopt -s nullglob
 tuned=("$folder"/tuned*.jsonl)
 [ ${#tuned[@]} -gt 0 ] || fail "there is no result in $folder" 3
-# A line that a killed run left torn is no JSON.
-jq -R -c 'fromjson? // empty' "${tuned[@]}" | jq -s -c 'reduce .[] as $line ({}; .[$line.input] = $line) | .[]' >"$folder/last.part"
+# All lines; a last one that is no JSON (the run was killed in it) is left out, any other is an error.
+whole_lines() {
+  local file
+  for file in "${tuned[@]}"; do
+    if tail -n 1 "$file" | jq . >/dev/null 2>&1; then awk 1 "$file"; else
+      echo "merge: $file: its last line is torn, and left out" >&2
+      sed '$d' "$file"
+    fi
+  done
+}
+whole_lines | jq -s -c 'reduce .[] as $line ({}; .[$line.input] = $line) | .[]' >"$folder/last.part"
 jq -c 'select(.status == "done")' "$folder/last.part" >"$folder/results.jsonl.part"
 jq -r 'select(.status != "done") | "exit code \(.exit_code): \(.error)"' "$folder/last.part" >"$folder/failed.part"
 rm "$folder/last.part"
