@@ -32,6 +32,32 @@ struct waco_packer {
   struct waco_storage* out;
 };
 
+/* Lets `p`, whose dims and nonzeros are set, pack as `format` into `out`, which is cleared. */
+static inline void waco_begin_storage(struct waco_packer* p, const struct waco_format* format,
+                                      int value_bytes, struct waco_storage* out) {
+  memset(out, 0, sizeof *out);
+  out->format = *format;
+  out->num_nonzeros = p->nnz;
+  out->value_bytes = value_bytes;
+  p->format = format;
+  p->out = out;
+  p->levels = format->num_levels;
+  p->last_counted = p->sliced = 0;
+  for (int m = 0; m < format->order; ++m) {
+    p->divider[m] = waco_make_divider(format->split[m], p->dims[m]);
+    out->dim[m] = p->dims[m];
+  }
+  for (int l = p->levels - 1; l >= 0; --l) {
+    const int mode = format->level[l].mode, kind = format->level[l].kind;
+    const int64_t split = format->split[mode], dim = p->dims[mode];
+    out->level[l].extent = split == 1 ? dim : format->level[l].inner ? split : (dim + split - 1) / split;
+    const int joined = l + 1 < p->levels && format->level[l + 1].kind == WACO_S;
+    p->group_last[l] = joined ? p->group_last[l + 1] : l;
+    if (p->last_counted == 0 && kind != WACO_U) p->last_counted = l;
+    p->sliced |= kind == WACO_E || kind == WACO_L;
+  }
+}
+
 /* Nonzeros n .. n + size - 1 of the level order. */
 struct waco_block {
   int size;

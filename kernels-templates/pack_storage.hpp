@@ -93,17 +93,20 @@ static inline int64_t waco_pos_count(const struct waco_storage* s, int l) {
   return (l > 0 ? s->level[l - 1].num_positions : 1) + 1;
 }
 
+/* Allocates the arrays of one sized level. */
+static inline int waco_allocate_level(struct waco_storage* s, int l) {
+  struct waco_level* level = &s->level[l];
+  if (s->format.level[l].kind == WACO_U) return 1;
+  level->crd_bytes = waco_crd_bytes(level->extent);
+  level->crd = waco_allocate(level->num_positions, level->crd_bytes);
+  if (waco_pos_count(s, l) > 0) level->pos = waco_allocate(waco_pos_count(s, l), s->pos_bytes);
+  return level->crd && (level->pos || waco_pos_count(s, l) == 0);
+}
+
 /* Allocates the arrays of sized levels; `source` unless it is the identity. */
 static inline int waco_allocate_levels(struct waco_storage* s, int source_is_identity, int threads) {
   int ok = 1;
-  for (int l = 0; l < s->format.num_levels; ++l) {
-    struct waco_level* level = &s->level[l];
-    if (s->format.level[l].kind == WACO_U) continue;
-    level->crd_bytes = waco_crd_bytes(level->extent);
-    level->crd = waco_allocate(level->num_positions, level->crd_bytes);
-    if (waco_pos_count(s, l) > 0) level->pos = waco_allocate(waco_pos_count(s, l), s->pos_bytes);
-    ok &= level->crd && (level->pos || waco_pos_count(s, l) == 0);
-  }
+  for (int l = 0; l < s->format.num_levels; ++l) ok &= waco_allocate_level(s, l);
   s->values = waco_allocate(s->num_stored, s->value_bytes);
   s->source_bytes = source_is_identity ? 0 : s->num_stored <= INT32_MAX ? 4 : 8;
   if (s->source_bytes) s->source = waco_allocate(s->num_nonzeros, s->source_bytes);

@@ -2,11 +2,12 @@
 // emitted kernel carries it, so its parts need only a few C headers, and OpenMP where it is on.
 //
 // Sorted input is packed directly where its format has a direct way: narrowed in place (pack_concordant),
-// into lanes (pack_lanes), into blocks (pack_blocks), or into columns and tiles (pack_columns). Everything
-// else takes three stages. Order: a permutation that sorts the nonzeros by level coordinates; none when the
-// input order already does, and sorted only inside the segments and by the levels that the input order leaves
-// open. Count: entries of every compressed level, slots of every lane. Fill: coordinates, positions, `source`
-// and values. Both ways give the same arrays, for any number of threads.
+// into lanes (pack_lanes), into blocks (pack_blocks), the same with columns in two levels (pack_halves), or
+// into columns and tiles (pack_columns). Everything else takes three stages. Order: a permutation that sorts
+// the nonzeros by level coordinates; none when the input order already does, and sorted only inside the
+// segments and by the levels that the input order leaves open. Count: entries of every compressed level,
+// slots of every lane. Fill: coordinates, positions, `source` and values. Both ways give the same arrays, for
+// any number of threads.
 #ifndef WACO_PACKER_HPP
 #define WACO_PACKER_HPP
 
@@ -19,6 +20,9 @@
 #endif
 #ifndef WACO_WITHOUT_CONCORDANT
 #include "pack_concordant.hpp"
+#endif
+#ifndef WACO_WITHOUT_HALVES
+#include "pack_halves.hpp"
 #endif
 #ifndef WACO_WITHOUT_LANES
 #include "pack_lanes.hpp"
@@ -80,6 +84,9 @@ static inline int waco_pack_directly(struct waco_packer* p) {
 #ifndef WACO_WITHOUT_BLOCKS
   if (waco_block_shape(p->format).tail != WACO_NO_BLOCKS) pack = waco_pack_blocks;
 #endif
+#ifndef WACO_WITHOUT_HALVES
+  if (waco_has_column_halves(p->format)) pack = waco_pack_halves;
+#endif
   if (!pack || p->nnz >= INT32_MAX) return kWacoNotDirect;
   for (int l = 0; l < p->levels; ++l)
     if (p->format->level[l].kind != WACO_U && waco_crd_bytes(p->out->level[l].extent) > 4)
@@ -137,33 +144,17 @@ static inline int waco_pack(const struct waco_format* format, const struct waco_
   if (input->nnz > kWacoMaxBytes / 8) return WACO_OUT_OF_MEMORY;
   struct waco_packer p;
   memset(&p, 0, sizeof p);
-  p.format = format;
   p.dims = input->dims;
   p.nnz = input->nnz;
   p.row_ptr = input->row_ptr;
   p.values = input->values;
   p.input_bytes = input->value_bytes;
   p.threads = waco_useful_threads(p.nnz, threads);
-  p.levels = format->num_levels;
-  p.out = out;
   for (int m = 0; m < format->order; ++m) {
     if (p.dims[m] < 0) return WACO_BAD_ARGUMENT;
     p.coords[m] = input->coords[m];
-    p.divider[m] = waco_make_divider(format->split[m], p.dims[m]);
-    out->dim[m] = p.dims[m];
   }
-  for (int l = p.levels - 1; l >= 0; --l) {
-    const int mode = format->level[l].mode, kind = format->level[l].kind;
-    const int64_t split = format->split[mode], dim = p.dims[mode];
-    out->level[l].extent = split == 1 ? dim : format->level[l].inner ? split : (dim + split - 1) / split;
-    const int joined = l + 1 < p.levels && format->level[l + 1].kind == WACO_S;
-    p.group_last[l] = joined ? p.group_last[l + 1] : l;
-    if (p.last_counted == 0 && kind != WACO_U) p.last_counted = l;
-    p.sliced |= kind == WACO_E || kind == WACO_L;
-  }
-  out->format = *format;
-  out->num_nonzeros = p.nnz;
-  out->value_bytes = value_bytes;
+  waco_begin_storage(&p, format, value_bytes, out);
   return waco_pack_prepared(&p, directly);
 }
 

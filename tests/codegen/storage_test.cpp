@@ -540,7 +540,15 @@ FormatSchedule direct_format(Random& random, int order) {
                                                    "k1:U i:U k0:C",
                                                    "i1:U k1:U i0:U k0:C",
                                                    "k1:U i:C k0:S",
-                                                   "k1:U i1:U i0:C k0:S"};
+                                                   "k1:U i1:U i0:C k0:S",
+                                                   "i1:U i0:U k1:L k0:U",
+                                                   "i1:U i0:U k1:E k0:U",
+                                                   "i1:U k1:U k0:C i0:U",
+                                                   "i1:C k1:U k0:C i0:U",
+                                                   "i1:U k1:C k0:C i0:U",
+                                                   "i1:C k1:C k0:C i0:U",
+                                                   "i1:U k1:C k0:S i0:U",
+                                                   "i1:C k1:C k0:S i0:U"};
   static const std::vector<std::string> kTensor = {"i1:U i0:U k:L l:S", "i1:U i0:U k:E l:S", "k:U i:C l:S",
                                                    "l:U k1:U i:C k0:S", "i:U l:U k:C"};
   static constexpr int kSplits[] = {2, 3, 4, 7, 8, 16, 64};
@@ -596,7 +604,7 @@ void require_identical(const waco_storage& a, const waco_storage& b) {
 
 TEST_CASE("storage: what is packed directly is bit by bit what the stages for any format pack", "[codegen]") {
   Random random(99);
-  for (int round = 0; round < 600; ++round) {
+  for (int round = 0; round < 800; ++round) {
     const int order = round % 6 == 5 ? 3 : 2;
     // Now and then large enough for several threads, and with more columns than a bitmap's word counts.
     const bool large = round % 20 == 0;

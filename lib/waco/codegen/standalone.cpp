@@ -143,17 +143,19 @@ std::string packer_text(const SuperSchedule& point) {
                                       "pack_check.hpp",  "pack_sizes.hpp",   "pack_sort.hpp",
                                       "pack_slices.hpp", "pack_rows.hpp"};
   const struct {
-    DirectPacking direct;
+    bool taken;
     std::string_view name;
     std::vector<std::string_view> parts;
-  } ways[] = {
-      {DirectPacking::kConcordant, "CONCORDANT", {"pack_concordant.hpp"}},
-      {DirectPacking::kLanes, "LANES", {"pack_lanes.hpp"}},
-      {DirectPacking::kColumns, "COLUMNS", {"pack_columns.hpp"}},
-      {DirectPacking::kBlocks, "BLOCKS", {"pack_members.hpp", "pack_block_chunk.hpp", "pack_blocks.hpp"}}};
+  } ways[] = {{direct == DirectPacking::kConcordant, "CONCORDANT", {"pack_concordant.hpp"}},
+              {direct == DirectPacking::kLanes, "LANES", {"pack_lanes.hpp"}},
+              {direct == DirectPacking::kColumns, "COLUMNS", {"pack_columns.hpp"}},
+              {direct == DirectPacking::kBlocks || direct == DirectPacking::kHalves,
+               "BLOCKS",
+               {"pack_members.hpp", "pack_block_chunk.hpp", "pack_blocks.hpp"}},
+              {direct == DirectPacking::kHalves, "HALVES", {"pack_halves.hpp"}}};
   std::string text = fmt::format("#define WACO_VALUE_BYTES {}\n", schedule::value_bytes(point.problem.type));
   for (const auto& way : ways) {
-    if (way.direct == direct)
+    if (way.taken)
       parts.insert(parts.end(), way.parts.begin(), way.parts.end());
     else
       text += fmt::format("#define WACO_WITHOUT_{}\n", way.name);

@@ -86,6 +86,7 @@ DirectPacking direct_packing(const waco_format& format) {
   if (waco_is_concordant(&format)) return DirectPacking::kConcordant;
   if (waco_is_in_lanes(&format)) return DirectPacking::kLanes;
   if (waco_block_shape(&format).tail != WACO_NO_BLOCKS) return DirectPacking::kBlocks;
+  if (waco_has_column_halves(&format)) return DirectPacking::kHalves;
   return waco_is_in_columns(&format) ? DirectPacking::kColumns : DirectPacking::kNone;
 }
 

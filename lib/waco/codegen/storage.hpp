@@ -38,7 +38,7 @@ Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule&
              schedule::ValueType type, int threads, bool directly = true);
 
 /// How sorted input is packed without sorting; kNone: only as any format is (kernels-templates/packer.hpp).
-enum class DirectPacking { kNone, kConcordant, kLanes, kBlocks, kColumns };
+enum class DirectPacking { kNone, kConcordant, kLanes, kBlocks, kHalves, kColumns };
 DirectPacking direct_packing(const waco_format& format);
 
 /// Bounds of `threads` contiguous ranges of equal work over level 0 (see waco_partition): [2 * (threads +

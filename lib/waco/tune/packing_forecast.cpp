@@ -26,6 +26,7 @@ double per_nonzero_ns(const schedule::SuperSchedule& point) {
     case codegen::DirectPacking::kLanes:
       return 6;
     case codegen::DirectPacking::kBlocks:
+    case codegen::DirectPacking::kHalves:
       return 10;
     case codegen::DirectPacking::kColumns:
       return 8;
