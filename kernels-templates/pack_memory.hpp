@@ -94,29 +94,28 @@ static inline int waco_bit_width(uint64_t x) {
   return x ? 64 - __builtin_clzll(x) : 0;
 }
 
-/* x / split without a division where that is exact: by shift, or by reciprocal for x below 2^32. */
+/* Division by a split of coordinates below `dim`: one multiplication and a shift, without branches on the
+   kind of split, where coordinates stay below 2^31. */
 struct waco_divider {
   int64_t split;
-  int shift;      /* split is 1 << shift; -1 when it is no power of two */
-  uint64_t magic; /* ceil(2^64 / split); 0: divide */
+  uint64_t multiplier; /* ceil(2^shift / split), below 2^32; 0: divide */
+  int shift; /* 31 + ceil(log2(split)): multiplier * split exceeds 2^shift by less than 2^(shift - 31) */
+  int log2;  /* split is 1 << log2; -1 when it is no power of two */
 };
 
 static inline struct waco_divider waco_make_divider(int64_t split, int64_t dim) {
-  struct waco_divider d = {split, -1, 0};
-  if ((split & (split - 1)) == 0) {
-    d.shift = waco_bit_width((uint64_t)split) - 1;
-  } else if (dim <= (int64_t)1 << 32) {
-    d.magic = UINT64_MAX / (uint64_t)split + 1;
+  struct waco_divider d = {split, 0, 0, -1};
+  const int bits = waco_bit_width((uint64_t)split - 1);
+  if (split == (int64_t)1 << bits) d.log2 = bits;
+  if (dim <= (int64_t)1 << 30 && bits < 31) { /* rows of the last slice may lie beyond dim, by less than it */
+    d.shift = 31 + bits;
+    d.multiplier = (((uint64_t)1 << d.shift) + (uint64_t)split - 1) / (uint64_t)split;
   }
   return d;
 }
 
-__extension__ typedef unsigned __int128 waco_uint128;
-
 static inline int64_t waco_divide(const struct waco_divider* d, int64_t x) {
-  if (d->shift >= 0) return x >> d->shift;
-  if (d->magic) return (int64_t)(((waco_uint128)(uint64_t)x * d->magic) >> 64);
-  return x / d->split;
+  return d->multiplier ? (int64_t)((uint64_t)x * d->multiplier >> d->shift) : x / d->split;
 }
 
 #endif

@@ -90,8 +90,8 @@ static inline void waco_load_block(const struct waco_packer* p, int64_t n, int s
     const struct waco_divider d = p->divider[m];
     if (d.split == 1) continue;
     const int64_t* x = b->mode[m];
-    if (d.shift >= 0) {
-      for (int j = 0; j < size; ++j) b->outer[m][j] = x[j] >> d.shift;
+    if (d.log2 >= 0) {
+      for (int j = 0; j < size; ++j) b->outer[m][j] = x[j] >> d.log2;
     } else {
       for (int j = 0; j < size; ++j) b->outer[m][j] = waco_divide(&d, x[j]);
     }
