@@ -66,6 +66,9 @@ while [ $# -gt 0 ]; do
     */-o | */--output | */--output=* | */--shard | */--shard=* | waco-tune/--json | waco-tune/--emit)
       fail "$1 is set by the job"
       ;;
+    waco-collect/--time-limit | waco-collect/--time-limit=*)
+      fail "a shard that $1 stops would count as done; limit the tasks with --time before --"
+      ;;
     *) arguments+=("$1") ;;
   esac
   [[ $1 != *$'\n'* ]] || fail "an argument holds a line end"
