@@ -144,6 +144,21 @@ TEST_CASE("cli: a matrix that can't be used is left out, and the code says so", 
   CHECK(spmv_collection(files, work.path("none.jsonl")).run().end.code == 3);
 }
 
+TEST_CASE("cli: a collection without its worker fails before it touches anything", "[cli]") {
+  Workspace work;
+  const std::string lonely = work.path("waco-collect");
+  std::filesystem::copy_file(std::string(WACO_BIN_DIR) + "/waco-collect", lonely);
+  const std::string output = work.path("data.jsonl");
+  RunOptions options;
+  options.environment = collect().environment();
+  const RunResult run =
+      run_process({lonely, work.matrix(), "--op", "spmv", "--threads", "2", "-o", output}, options);
+  INFO(run.err);
+  CHECK(run.end.code == 1);
+  CHECK(run.err.find("waco-worker is missing") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(output));
+}
+
 TEST_CASE("cli: wrong uses of waco-collect end with code 2 or 3, touch nothing and say why", "[cli]") {
   Workspace work;
   const std::string matrix = work.matrix();

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <system_error>
 
 #include "waco/base/clock.hpp"
 #include "waco/base/error.hpp"
@@ -15,12 +16,32 @@
 #include "waco/collect/matrix_run.hpp"
 #include "waco/dataset/dataset_file.hpp"
 #include "waco/measure/compiler.hpp"
+#include "waco/measure/kernel_cache.hpp"
+#include "waco/measure/worker_process.hpp"
 #include "waco/model/ceilings.hpp"
 
 namespace waco::collect {
 namespace {
 
 using matrix::CorpusItem;
+
+/// The target of the compiler. Throws EnvironmentError when a matrix could not be measured for want of the
+/// compiler, OpenMP or the worker.
+CompilerTarget usable_target(const std::string& compiler) {
+  measure::find_worker({});
+  const measure::KernelCache cache(measure::Compiler::find(compiler));
+  cache.require_openmp();
+  return cache.compiler().target();
+}
+
+/// Reads or generates a tensor. One that is too large for this machine is as any that can't be read.
+matrix::SparseTensor made(const CorpusItem& item) {
+  try {
+    return make(item);
+  } catch (const EnvironmentError& fault) {
+    throw Error(ExitCode::kInput, fault.what());
+  }
+}
 
 /// What the file was begun with; a run with other values would mix unlike records.
 nlohmann::ordered_json collection_json(const CollectOptions& options, int threads) {
@@ -45,7 +66,7 @@ class Collection {
       : options_(options),
         stop_(stop),
         threads_(options.threads > 0 ? options.threads : usable_threads()),
-        target_(measure::Compiler::find(options.compiler).target()),
+        target_(usable_target(options.compiler)),
         machine_(describe_machine(target_.command)),
         items_(own_items()),
         file_(options.output, header(), [this](dataset::Record&& record) { ledger_.add(record); }),
@@ -65,6 +86,7 @@ class Collection {
       if (stop_()) break;
       collect_original(item);
     }
+    file_.sync();
     progress_.reset();
     summary_.stopped = stop_();
     summary_.seconds = seconds_since(start);
@@ -141,16 +163,20 @@ class Collection {
       return true;
     }
     try {
-      const matrix::SparseTensor tensor = make(item);
+      const matrix::SparseTensor tensor = made(item);
       dims = tensor.dims;
       num_nonzeros = tensor.num_nonzeros();
       return collect_tensor(item, tensor);
-    } catch (const Error& error) {
-      if (error.code() == ExitCode::kCompiler || writing_failed_) throw;
+    } catch (const measure::Stopped&) {  // the run ends
+    } catch (const measure::Unmeasurable& error) {
       leave_out(item, error.what());
+    } catch (const EnvironmentError& error) {  // of no matrix's making
+      throw EnvironmentError(fmt::format("{}: {}", item.name, error.what()), error.code());
+    } catch (const std::system_error&) {
+      throw;
     } catch (const std::bad_alloc&) {
       leave_out(item, "not enough memory");
-    } catch (const std::exception& error) {  // a bug of ours that this matrix meets; the others go on
+    } catch (const std::exception& error) {  // its input, or a bug of ours that it meets; the others go on
       leave_out(item, error.what());
     }
     return false;
@@ -205,9 +231,7 @@ class Collection {
   }
 
   void keep(const dataset::Record& record) {
-    writing_failed_ = true;  // unless the next line returns
     file_.append(record);
-    writing_failed_ = false;
     ledger_.add(record);
     ++summary_.num_records;
     summary_.num_failed += record.ok() ? 0 : 1;
@@ -228,7 +252,6 @@ class Collection {
   RunContext context_;
   std::optional<Progress> progress_;
   CollectSummary summary_;
-  bool writing_failed_ = false;
 };
 
 }  // namespace

@@ -47,10 +47,11 @@ struct CollectSummary {
 };
 
 /// Collects what the output lacks. A matrix that can't be read or measured is reported and the rest goes on.
+/// What is returned is on the disk.
 ///
 /// Throws UsageError for options that make no sense or differ from those the output was begun with,
-/// InputError for inputs that are not there, and EnvironmentError when the output can't be written or the
-/// compiler can't be used.
+/// InputError for inputs that are not there, and EnvironmentError when the output can't be written, the
+/// compiler or the worker can't be used, or the machine fails in another way: the same call then goes on.
 CollectSummary collect(const CollectOptions& options, const StopToken& stop);
 
 }  // namespace waco::collect

@@ -82,7 +82,7 @@ void CandidateRunner::set_baseline(Candidate& baseline) {
   const double limit_s = options_.start_limit_s;
   Reply reply = worker_->receive(message, limit_s, options_.stop);
   if (reply == Reply::kMessage && message.at("event") != "opened") {
-    throw EnvironmentError(fmt::format("measuring can't start: {}", message.value("message", "")));
+    throw Unmeasurable(fmt::format("measuring can't start: {}", message.value("message", "")));
   }
   if (reply != Reply::kMessage) return lose(baseline, reply, limit_s);
 
@@ -100,7 +100,7 @@ void CandidateRunner::set_baseline(Candidate& baseline) {
       continue;
     }
     if (message.at("event") != "timed") {
-      throw EnvironmentError(fmt::format("measuring can't start: {}", message.value("message", "")));
+      throw Unmeasurable(fmt::format("measuring can't start: {}", message.value("message", "")));
     }
     const auto times = message.at("times").get<std::vector<ContestantTimes>>();
     if (!times.empty()) {
@@ -120,7 +120,7 @@ bool CandidateRunner::start() {
   set_baseline(baseline);
   if (!baseline.done) return false;
   if (!baseline.measurement.ok()) {
-    throw EnvironmentError(
+    throw Unmeasurable(
         fmt::format("fixed_csr worked before and fails now: {}", baseline.measurement.message));
   }
   return true;
@@ -182,7 +182,7 @@ bool CandidateRunner::run_once(const std::vector<Candidate*>& group, const Timin
     } else if (event == "timed") {
       return take_times(group, message);
     } else {
-      throw EnvironmentError(fmt::format("measuring failed: {}", message.value("message", "")));
+      throw Unmeasurable(fmt::format("measuring failed: {}", message.value("message", "")));
     }
   }
 }

@@ -53,7 +53,7 @@ class Session::State {
     baseline();
     std::vector<Candidate> candidates = compile({point}, {{source, flags}}, 0);
     run(candidates, false);
-    if (!candidates[0].done) throw EnvironmentError("stopped before the measurement was done");
+    if (!candidates[0].done) throw Stopped("stopped before the measurement was done");
     return candidates[0].measurement;
   }
 
@@ -134,22 +134,21 @@ class Session::State {
   }
 
   void measure_baseline() {
-    if (options_.stop()) throw EnvironmentError("stopped before anything was measured");
+    if (options_.stop()) throw Stopped("stopped before anything was measured");
     Candidate candidate = compile_baseline(pos_bytes_);
     if (!candidate.done && !candidate.contestant.library.empty()) runner_.set_baseline(candidate);
     if (candidate.needed_pos_bytes != 0) {
       candidate = compile_baseline(candidate.needed_pos_bytes);
       if (!candidate.done && !candidate.contestant.library.empty()) runner_.set_baseline(candidate);
     }
-    if (!candidate.done) throw EnvironmentError("stopped before anything was measured");
+    if (!candidate.done) throw Stopped("stopped before anything was measured");
     const Measurement& measurement = candidate.measurement;
     if (!measurement.ok()) {
-      const ExitCode code = measurement.status == Status::kCompile ? ExitCode::kCompiler
-                            : measurement.status == Status::kWrong ? ExitCode::kVerification
-                                                                   : ExitCode::kFailed;
-      throw EnvironmentError(
-          fmt::format("fixed_csr can't be measured ({}): {}", name(measurement.status), measurement.message),
-          code);
+      const std::string what =
+          fmt::format("fixed_csr can't be measured ({}): {}", name(measurement.status), measurement.message);
+      if (measurement.status == Status::kCompile) throw EnvironmentError(what, ExitCode::kCompiler);
+      const bool wrong = measurement.status == Status::kWrong;
+      throw Unmeasurable(what, wrong ? ExitCode::kVerification : ExitCode::kFailed);
     }
     baseline_ = measurement;
   }

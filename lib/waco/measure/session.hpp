@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "waco/base/error.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/base/signals.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
@@ -46,13 +47,24 @@ struct MeasureOptions {
   std::string baseline_source;                        ///< replaces fixed_csr's generated source; for tests
 };
 
+/// Nothing can be measured on this tensor, whatever the machine does next: fixed_csr fails on it, or the
+/// worker has no memory for it. The exit code is kVerification when the result of fixed_csr is wrong.
+class Unmeasurable : public EnvironmentError {
+  using EnvironmentError::EnvironmentError;
+};
+
+/// A stop request came before there was a result.
+class Stopped : public EnvironmentError {
+  using EnvironmentError::EnvironmentError;
+};
+
 /// Measures candidates in a worker process, each against fixed_csr in interleaved rounds. A candidate that
 /// does not compile, crashes, hangs or answers wrongly is a Measurement with that status. The tensor must
 /// outlive the session, and so must the thread that measures first: the worker ends with it.
 ///
 /// Throws EnvironmentError when nothing can be measured at all: the compiler can't be used (exit code
-/// kCompiler), the worker can't be started, or fixed_csr itself fails (exit code kVerification when its
-/// result is wrong).
+/// kCompiler), the worker can't be started, a disk is full; Unmeasurable when that is the tensor's fault, and
+/// Stopped.
 class Session {
  public:
   Session(const matrix::SparseTensor& tensor, const schedule::Problem& problem, MeasureOptions options);
@@ -66,7 +78,7 @@ class Session {
   int threads() const;
 
   /// fixed_csr itself, verified and timed alone; measured on the first call. A stop request before it is done
-  /// throws EnvironmentError.
+  /// throws Stopped.
   const Measurement& baseline();
 
   /// Each candidate (or group of them) against fixed_csr, one after the other, in the order given; all are
