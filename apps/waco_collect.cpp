@@ -217,7 +217,8 @@ ExitCode run_collect(const Options& options, StopToken stop) {
   }
   if (summary.num_unreadable == 0) return ExitCode::kDone;
   spdlog::warn("{} matrices could not be used", summary.num_unreadable);
-  return summary.num_matrices > 0 ? ExitCode::kPartial : ExitCode::kInput;
+  // A shard is a part: that its few matrices are all unusable says little of the list.
+  return summary.num_matrices > 0 || collecting.shard.count > 1 ? ExitCode::kPartial : ExitCode::kInput;
 }
 
 }  // namespace

@@ -142,6 +142,7 @@ TEST_CASE("cli: a matrix that can't be used is left out, and the code says so", 
   CHECK(records_of(output).size() == 20);
   files.erase(files.begin());
   CHECK(spmv_collection(files, work.path("none.jsonl")).run().end.code == 3);
+  CHECK(spmv_collection(files, work.path("none.jsonl")).with("--shard", "1/2").run().end.code == 6);
 }
 
 TEST_CASE("cli: a collection without its worker fails before it touches anything", "[cli]") {

@@ -200,6 +200,7 @@ class Collection {
     const MatrixLedger* before = ledger_.find(record.matrix_hash);
     if (before != nullptr && before->matrix != item.name) {
       spdlog::info("{}: left out, has the pattern of {}", item.name, before->matrix);
+      ++summary_.num_matrices;
       progress_->skip(options_.per_matrix);
       return true;
     }

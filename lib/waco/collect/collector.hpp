@@ -40,7 +40,7 @@ struct CollectSummary {
   int64_t num_records = 0;     ///< written by this run
   int64_t num_before = 0;      ///< that were in the file
   int64_t num_failed = 0;      ///< records of this run whose status is not ok
-  int64_t num_matrices = 0;    ///< of the shard, copies included, that have all their records
+  int64_t num_matrices = 0;    ///< of the shard, copies included, that have all their records, or another has
   int64_t num_unreadable = 0;  ///< matrices that could not be read or measured at all
   double seconds = 0;
   bool stopped = false;
