@@ -7,7 +7,7 @@
 #   scripts/slurm/submit.sh --shards 8 /scratch/spmm --time=8:00:00 -- waco-collect /scratch/matrices --op spmm
 #   scripts/slurm/submit.sh --shards 8 /scratch/tuned --partition=short -- waco-tune --list test.txt --op spmm --rhs 32
 #
-# FOLDER, which all nodes must see, keeps everything: the arguments, one file a shard, and the
+# FOLDER, which all nodes must see, keeps everything: the arguments, the list of inputs, one file a shard, and the
 # logs. It must not be used with other arguments. The same command again submits what is not done. A task that meets its
 # time limit, or whose node fails, is requeued and goes on where it was; merge.sh joins the results.
 #
@@ -54,14 +54,26 @@ path=${path:-$(command -v "$program" || built_program "$program")}
 [ -x "$path" ] || fail "there is no program $path; build it, or set WACO_BIN to its folder" 5
 command -v sbatch >/dev/null || fail "sbatch is not there: this is no machine of a Slurm cluster" 1
 
-# For tuning, the list is copied, so that it can't change while tasks are at it.
+# A shard is known by its places in the list of inputs: lists are copied and folders searched here, once, so that a file that
+# comes later moves nothing from a shard to another.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 arguments=()
-list=""
+previous=""
 while [ $# -gt 0 ]; do
+  [[ $1 != *$'\n'* ]] || fail "an argument holds a line end"
+  is_value=0
+  case $previous in
+    --quiet | --verbose | --check | --no-compile | --*=*) ;;
+    --*) is_value=1 ;;
+  esac
   case $program/$1 in
-    waco-tune/--list)
-      list=${2-}
-      shift
+    */--list | */--list=*)
+      if [ "$1" = --list ]; then shift; fi
+      list=${1-}
+      list=${list#--list=}
+      if [ "$list" = - ]; then list=/dev/stdin; fi
+      awk 1 "$list" >>"$work/inputs" || fail "--list takes a file, one input a line" 3
       ;;
     */-o | */--output | */--output=* | */--shard | */--shard=* | waco-tune/--json | waco-tune/--emit)
       fail "$1 is set by the job"
@@ -69,26 +81,41 @@ while [ $# -gt 0 ]; do
     waco-collect/--time-limit | waco-collect/--time-limit=*)
       fail "a shard that $1 stops would count as done; limit the tasks with --time before --"
       ;;
-    *) arguments+=("$1") ;;
+    *)
+      if [ $is_value -eq 0 ] && [ -d "$1" ]; then printf '%s\n' "$1" >>"$work/inputs"; else arguments+=("$1"); fi
+      ;;
   esac
-  [[ $1 != *$'\n'* ]] || fail "an argument holds a line end"
+  previous=${1-}
   shift || usage
 done
-if [ "$program" = waco-tune ] && [ ! -r "$list" ]; then fail "waco-tune needs --list FILE, one matrix a line" 3; fi
+
+# The files of a folder, as the programs find them.
+kind=.mtx
+if [[ " ${arguments[*]-}" =~ \ --(op|schedule)[=\ ]mttkrp ]]; then kind=.tns; fi
+files_of() {
+  find -H "$1" \( -name "*$kind" -o -name "*$kind.gz" \) -xtype f | LC_ALL=C sort | grep . || fail "$1 holds no $kind file" 3
+}
+if [ -e "$work/inputs" ]; then
+  while read -r input; do
+    input=${input%$'\r'}
+    if [ -d "$input" ]; then files_of "$input"; else printf '%s\n' "$input"; fi
+  done < <(grep -v '^[[:space:]]*\(#.*\)\{0,1\}$' "$work/inputs") >"$work/list"
+  [ -s "$work/list" ] || fail "the lists are empty" 3
+elif [ "$program" = waco-tune ]; then
+  fail "waco-tune needs --list FILE, one matrix a line" 3
+fi
 
 mkdir -p "$folder/logs" "$folder/done"
 folder=$(cd "$folder" && pwd)
-[ -z "$list" ] || arguments+=(--list "$folder/list")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+if [ -e "$work/list" ]; then arguments+=(--list "$folder/list"); fi
 printf '%s\n' "$program" "$shards" "${arguments[@]}" >"$work/arguments"
-[ -z "$list" ] || grep -v '^[[:space:]]*\(#.*\)\{0,1\}$' "$list" >"$work/list" || fail "$list lists nothing" 3
 for file in arguments list; do
   [ -e "$work/$file" ] || continue
-  if [ -e "$folder/$file" ]; then
-    cmp -s "$work/$file" "$folder/$file" || fail "$folder was used with another program, other shards or other options"
-  else
+  if [ ! -e "$folder/$file" ]; then
     cp "$work/$file" "$folder/$file"
+  elif ! cmp -s "$work/$file" "$folder/$file"; then
+    [ $file = list ] || fail "$folder was used with another program, other shards or other options"
+    fail "the inputs are not those of $folder any more; go on with these by --list $folder/list instead of INPUT and --list"
   fi
 done
 

@@ -30,3 +30,22 @@ expect() {
 # ---- A run that ends early would count as a shard that is done.
 expect 2 "--time-limit" "$slurm/submit.sh" limited -- waco-collect a.mtx --op spmv --time-limit 60
 expect 2 "--time-limit" "$slurm/submit.sh" limited -- waco-collect a.mtx --op spmv --time-limit=60
+
+# ---- The inputs are those of the first submission.
+submit() { "$slurm/submit.sh" --shards 2 job -- waco-collect --op spmv "$@"; }
+mkdir -p matrices/sub model
+touch matrices/b.mtx matrices/a.mtx.gz matrices/sub/c.mtx matrices/notes.txt x.mtx
+printf '# listed\n\n  x.mtx  \n' >list.txt
+submit --model model -q matrices --list list.txt --seed 3
+printf '%s\n' matrices/a.mtx.gz matrices/b.mtx matrices/sub/c.mtx x.mtx | diff - job/list
+printf '%s\n' waco-collect 2 --op spmv --model model -q --seed 3 --list "$work/job/list" | diff - job/arguments
+submit --model model -q matrices --list=list.txt --seed 3
+touch matrices/aa.mtx
+expect 2 "--list $work/job/list" submit --model model -q matrices --list list.txt --seed 3
+submit --model model -q --list job/list --seed 3
+expect 2 "other options" submit --model model -q --list job/list --seed 4
+mkdir empty
+expect 3 "empty holds no .tns" "$slurm/submit.sh" none -- waco-collect empty --op mttkrp
+expect 3 "needs --list" "$slurm/submit.sh" none -- waco-tune --op spmv
+"$slurm/submit.sh" tuned -- waco-tune --list - --op spmv <list.txt
+[ "$(cat tuned/list)" = x.mtx ]
