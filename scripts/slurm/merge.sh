@@ -6,7 +6,8 @@
 # Of a collection: FOLDER/data.jsonl.gz, one dataset, and what `waco-collect info` tells of it. Of a list that was tuned:
 # FOLDER/results.jsonl, a document a matrix, and a table of speedups over fixed_csr (needs jq; a plan that was only ranked, or
 # not looked for since CSR pays, is not timed). Shards that are not done are named, with exit code 6, and nothing is written,
-# unless --partial takes what there is.
+# unless --partial takes what there is. Shards that are done but for some inputs are named with their logs; what is there is
+# joined, and the exit code is 6.
 set -euo pipefail
 
 scripts=$(cd "$(dirname "$0")" && pwd)
@@ -32,8 +33,14 @@ shift
 { read -r program && read -r shards; } <"$folder/arguments"
 
 missing=""
+some_failed=0
 for ((shard = 0; shard < shards; ++shard)); do
-  [ -e "$folder/done/$shard" ] || missing+=" $shard"
+  if [ ! -e "$folder/done/$shard" ]; then
+    missing+=" $shard"
+  elif [ "$(cat "$folder/done/$shard")" = 6 ]; then
+    echo "merge: some inputs of shard $shard could not be used; $folder/logs/$shard.log names them" >&2
+    some_failed=6
+  fi
 done
 if [ -n "$missing" ]; then
   echo "merge: not done:$missing (of $shards); their logs are in $folder/logs" >&2
@@ -45,19 +52,19 @@ if [ "$program" = waco-collect ]; then
   path=${path:-$(command -v "$program" || built_program "$program")}
   [ -x "$path" ] || fail "there is no program $path; build it, or set WACO_BIN to its folder" 5
   datasets=()
-  if [ "$shards" -eq 1 ]; then
-    datasets=("$folder/data.jsonl")
-  else
-    for ((shard = 0; shard < shards; ++shard)); do
-      file=$folder/data.$shard-of-$shards.jsonl
-      # A shard without a matrix has no dataset.
-      if [ -e "$file" ]; then datasets+=("$file"); fi
-    done
-  fi
+  for ((shard = 0; shard < shards; ++shard)); do
+    file=$folder/data.$shard-of-$shards.jsonl
+    if [ "$shards" -eq 1 ]; then file=$folder/data.jsonl; fi
+    if [ -e "$file" ]; then
+      datasets+=("$file")
+    elif [ -e "$folder/done/$shard" ]; then
+      fail "$file is missing, and shard $shard is done; remove $folder/done/$shard and submit again" 3
+    fi
+  done
   [ ${#datasets[@]} -gt 0 ] || fail "there is no dataset in $folder" 3
   "$path" merge "${datasets[@]}" -o "$folder/data.jsonl.gz" "$@"
   "$path" info "$folder/data.jsonl.gz"
-  exit
+  exit $some_failed
 fi
 
 command -v jq >/dev/null || fail "jq is needed to join the results" 1
@@ -89,5 +96,6 @@ jq -r '[.matrix.name, .matrix.nnz, .best.speedup, .best.plan] | @tsv' "$folder/r
 if [ -s "$folder/failed" ]; then
   echo "merge: $(wc -l <"$folder/failed") matrices failed:" >&2
   cat "$folder/failed" >&2
-  exit 6
+  some_failed=6
 fi
+exit $some_failed

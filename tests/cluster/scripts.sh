@@ -20,7 +20,7 @@ expect() {
   local wanted=$1 text=$2 code=0
   shift 2
   "$@" >out 2>err || code=$?
-  if [ $code -ne "$wanted" ] || ! grep -q -e "$text" err; then
+  if [ $code -ne "$wanted" ] || [[ $(cat err) != *"$text"* ]]; then
     echo "scripts: code $code, not $wanted, or no '$text': $*" >&2
     cat err >&2
     exit 1
@@ -49,3 +49,14 @@ expect 3 "empty holds no .tns" "$slurm/submit.sh" none -- waco-collect empty --o
 expect 3 "needs --list" "$slurm/submit.sh" none -- waco-tune --op spmv
 "$slurm/submit.sh" tuned -- waco-tune --list - --op spmv <list.txt
 [ "$(cat tuned/list)" = x.mtx ]
+
+# ---- Shards that are done without some of their inputs are named, and one without its dataset stops the join.
+echo 0 >job/done/0
+expect 6 "not done: 1" "$slurm/merge.sh" job
+echo 6 >job/done/1
+touch job/data.0-of-2.jsonl
+expect 3 "data.1-of-2.jsonl is missing" "$slurm/merge.sh" job
+touch job/data.1-of-2.jsonl
+expect 6 "job/logs/1.log" "$slurm/merge.sh" job
+echo 0 >job/done/1
+expect 0 "" "$slurm/merge.sh" job
