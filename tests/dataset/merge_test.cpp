@@ -70,6 +70,21 @@ TEST_CASE("merge: machines are not mixed unless that is allowed, and then told a
   CHECK(twice.records.at(1).machine == 1);
 }
 
+TEST_CASE("merge: a refusal names the machines that differ and the datasets that hold them", "[dataset]") {
+  const TemporaryFolder folder;
+  const auto a = write_dataset(folder.path() / "a.jsonl", sample_header("CPU A"), {sample_record("m1")});
+  const auto b = write_dataset(folder.path() / "b.jsonl", sample_header("CPU B"), {sample_record("m1")});
+  const auto mixed = folder.path() / "mixed.jsonl";
+  const auto out = folder.path() / "all.jsonl";
+  merge_datasets({a, b}, mixed, {.allow_different_machines = true, .created_by = {}});
+  const std::vector<std::filesystem::path> inputs =
+      GENERATE_COPY(std::vector{mixed}, std::vector{mixed, mixed}, std::vector{a, a, mixed});
+  CHECK_THROWS_WITH(merge_datasets(inputs, out, {}), Catch::Contains("CPU A") && Catch::Contains("CPU B"));
+  CHECK_THROWS_WITH(merge_datasets({mixed}, out, {}), Catch::Contains("mixed.jsonl holds"));
+  CHECK_THROWS_WITH(merge_datasets({a, a, mixed}, out, {}),
+                    Catch::Contains("a.jsonl and") && Catch::Contains("mixed.jsonl are"));
+}
+
 TEST_CASE("merge: what an earlier dataset has is not repeated, renamed or put on the other side",
           "[dataset]") {
   const TemporaryFolder folder;

@@ -124,14 +124,19 @@ class Merge {
   }
 
   [[noreturn]] void refuse() const {
-    size_t other = 1;
-    while (places_[other] == places_[0]) ++other;
+    // The first input has the first machine; the second one may be in it as well.
+    const auto has_second = [](const std::vector<int>& places) {
+      return std::find(places.begin(), places.end(), 1) != places.end();
+    };
+    const auto other = std::find_if(places_.begin(), places_.end(), has_second) - places_.begin();
+    const std::string first = inputs_[0].string();
     throw UsageError(fmt::format(
-        "{} and {} were collected on different machines ({}, {}; {}, {}), whose times do not compare; "
+        "{} of different machines ({}, {}; {}, {}), whose times do not compare; "
         "--allow-different-machines merges them and keeps the machine of each record",
-        inputs_[0].string(), inputs_[other].string(), headers_[0].machine.cpu_model,
-        headers_[0].machine.compiler.version, headers_[other].machine.cpu_model,
-        headers_[other].machine.compiler.version));
+        other == 0 ? first + " holds records"
+                   : fmt::format("{} and {} are", first, inputs_[static_cast<size_t>(other)].string()),
+        machines_[0].cpu_model, machines_[0].compiler.version, machines_[1].cpu_model,
+        machines_[1].compiler.version));
   }
 
   /// Whether the record belongs into the result; its machine and split are made those of the result.
