@@ -200,11 +200,10 @@ bool CandidateRunner::take_times(const std::vector<Candidate*>& group, const jso
 
 /// The worker died, hung or was overtaken by a stop request while it worked on `candidate`.
 void CandidateRunner::lose(Candidate& candidate, Reply reply, double limit_s) {
-  // A signal may reach both processes.
-  const bool stopped = reply == Reply::kStopped || options_.stop();
   const std::string how = worker_->end();
   worker_.reset();
-  if (stopped) return;
+  // A signal may reach both processes, ours a moment later.
+  if (reply == Reply::kStopped || options_.stop()) return;
   candidate.done = true;
   Measurement& measurement = candidate.measurement;
   measurement.status = reply == Reply::kTimeout ? Status::kTimeout : Status::kCrash;

@@ -103,7 +103,7 @@ CompileOutcome Compiler::compile(const std::string& source, const std::string& f
   const RunResult run = run_process(arguments, options);
   CompileOutcome outcome;
   outcome.ok = run.ok();
-  outcome.stopped = run.stopped;
+  outcome.stopped = run.stopped || (!outcome.ok && !run.timed_out && stop());  // a signal may reach both
   if (run.timed_out) {
     outcome.diagnostic = fmt::format("the compiler did not finish within {:.0f} s", timeout_s);
   } else if (!run.ok()) {
