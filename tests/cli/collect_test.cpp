@@ -1,4 +1,6 @@
 // waco-collect as users run it: datasets, shards, merges, faults.
+#include <cstdlib>
+
 #include "../model/learned/random_model.hpp"
 #include "collection.hpp"
 
@@ -158,6 +160,27 @@ TEST_CASE("cli: a collection without its worker fails before it touches anything
   CHECK(run.end.code == 1);
   CHECK(run.err.find("waco-worker is missing") != std::string::npos);
   CHECK_FALSE(std::filesystem::exists(output));
+}
+
+TEST_CASE("cli: a full disk ends a collection, and records nothing of it", "[cli]") {
+  Workspace work;
+  const std::string output = work.path("data.jsonl"), folder = work.path("bin");
+  std::filesystem::create_directories(folder);
+  // The check for OpenMP is in the cache or passes; every kernel fails.
+  work.write(
+      "bin/full-c++",
+      "#!/bin/sh\ncase \"$*\" in *kernel.cpp*) for last; do :; done; grep -q waco_openmp_check \"$last\" || "
+      "{ echo 'as: No space left on device' >&2; exit 1; };; esac\nexec c++ \"$@\"\n");
+  std::filesystem::permissions(folder + "/full-c++", std::filesystem::perms::owner_all);
+  const RunResult run = spmv_collection(matrices(work), output)
+                            .with("--compiler", "full-c++")
+                            .environment("PATH", folder + ":" + std::getenv("PATH"))
+                            .run();
+  INFO(run.err);
+  CHECK(run.end.code == 1);
+  CHECK(run.err.find("kind0: ") != std::string::npos);
+  const std::string content = read_file(output);
+  CHECK(std::count(content.begin(), content.end(), '\n') == 1);
 }
 
 TEST_CASE("cli: wrong uses of waco-collect end with code 2 or 3, touch nothing and say why", "[cli]") {

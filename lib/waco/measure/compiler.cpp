@@ -1,8 +1,11 @@
 // Finding and running the system's C++ compiler.
 #include "waco/measure/compiler.hpp"
 
+#include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <utility>
 
@@ -68,6 +71,17 @@ std::string shorten(const std::string& err) {
   return text;
 }
 
+/// Whether the machine, not the source, ended the compiler. Drivers report what became of the processes that
+/// they start: a killed one in these words, but a crashed one, which is a fault of source and compiler, too.
+bool failed_for_the_machine(const RunResult& run) {
+  constexpr std::array kCrashes = {SIGSEGV, SIGABRT, SIGILL, SIGFPE, SIGBUS};
+  if (!run.end.exited) return std::find(kCrashes.begin(), kCrashes.end(), run.end.code) == kCrashes.end();
+  const auto says = [&](const char* words) { return run.err.find(words) != std::string::npos; };
+  return says("No space left on device") || says("Disk quota exceeded") || says("Cannot allocate memory") ||
+         says("Killed signal terminated program") || says("Terminated signal terminated program") ||
+         says("unable to execute command: Killed") || says("unable to execute command: Terminated");
+}
+
 }  // namespace
 
 Compiler Compiler::find(const std::string& command) {
@@ -110,6 +124,9 @@ CompileOutcome Compiler::compile(const std::string& source, const std::string& f
     outcome.diagnostic = shorten(run.err);
     if (outcome.diagnostic.empty())
       outcome.diagnostic = fmt::format("the compiler ended with {}", run.end.describe());
+    if (!outcome.stopped && failed_for_the_machine(run))
+      throw EnvironmentError(
+          fmt::format("a kernel could not be compiled: {}; free memory and disk space", outcome.diagnostic));
   }
   return outcome;
 }

@@ -36,6 +36,8 @@ class Compiler {
   const std::string& identity() const { return identity_; }
 
   /// Compiles `source` to a shared object with OpenMP. All files stay in `folder`: kernel.cpp and kernel.so.
+  /// Throws EnvironmentError when the compiler was killed or had no memory or disk space: that says nothing
+  /// about the source.
   CompileOutcome compile(const std::string& source, const std::string& flags,
                          const std::filesystem::path& folder, double timeout_s, const StopToken& stop) const;
 

@@ -56,7 +56,8 @@ class KernelCache {
   const std::filesystem::path& folder() const { return folder_; }
 
   /// The kernel of one request, from the cache or compiled now; with Compiling::kNever one that is not there
-  /// fails, and the compiler is never run.
+  /// fails, and the compiler is never run. Throws EnvironmentError when the machine, not the source, is why
+  /// it can't be compiled.
   CompiledKernel get(const CompileRequest& request, double timeout_s, const StopToken& stop = {}) const;
 
   /// The kernels of all requests, in their order; compiles on `threads` threads, equal requests once.
