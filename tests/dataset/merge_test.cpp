@@ -106,6 +106,26 @@ TEST_CASE("merge: what an earlier dataset has is not repeated, renamed or put on
   CHECK(merged.records[1].split == Split::kTraining);
 }
 
+TEST_CASE("merge: a result follows links and keeps permissions, but takes no file from a collection",
+          "[dataset]") {
+  namespace fs = std::filesystem;
+  const TemporaryFolder folder;
+  const auto a = write_dataset(folder.path() / "a.jsonl", sample_header(), {sample_record("m1")});
+  const auto b = write_dataset(folder.path() / "b.jsonl", sample_header(), {sample_record("m2")});
+  const auto link = folder.path() / "link.jsonl";
+  fs::create_symlink("b.jsonl", link);
+  fs::permissions(b, fs::perms::owner_read | fs::perms::owner_write);
+  merge_datasets({a, b}, link, {});
+  CHECK(fs::is_symlink(link));
+  CHECK(load_dataset(b).records.size() == 2);
+  CHECK(fs::status(b).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+
+  DatasetAppender collection(b, sample_header(), [](Record&&) {});
+  CHECK_THROWS_WITH(merge_datasets({a}, b, {}), Catch::Contains("another run"));
+  collection.append(sample_record("m3"));
+  CHECK(load_dataset(b).records.size() == 3);
+}
+
 TEST_CASE("merge: a result may replace one of its inputs, and a bad input leaves it alone", "[dataset]") {
   const TemporaryFolder folder;
   const auto a = write_dataset(folder.path() / "a.jsonl", sample_header(), {sample_record("m1")});

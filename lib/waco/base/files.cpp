@@ -149,11 +149,6 @@ Target target_of(const fs::path& file) {
   return {error ? file : end, false, status.st_mode & 07777};
 }
 
-void write_to_stream(const fs::path& file, std::string_view content) {
-  const Descriptor fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
-  if (fd.get() < 0 || !write_all(fd.get(), content)) fail(file, "can't be written");
-}
-
 }  // namespace
 
 void check_can_be_written(const fs::path& file) {
@@ -165,27 +160,32 @@ void check_can_be_written(const fs::path& file) {
   ::unlink(temporary.c_str());
 }
 
-void write_file_atomically(const fs::path& file, std::string_view content) {
+FileReplacement::FileReplacement(const fs::path& file) : file_(file) {
   const Target target = target_of(file);
-  if (target.is_stream) return write_to_stream(file, content);
-  const fs::path temporary = temporary_name(target.file);
-  {
-    const Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (fd.get() < 0) fail(file, "can't be written");
-    if (target.mode) (void)::fchmod(fd.get(), *target.mode);
-    if (!write_all(fd.get(), content) || ::fsync(fd.get()) != 0) {
-      const int cause = errno;
-      ::unlink(temporary.c_str());
-      errno = cause;
-      fail(file, "can't be written");
-    }
-  }
-  if (::rename(temporary.c_str(), target.file.c_str()) != 0) {
-    const int cause = errno;
-    ::unlink(temporary.c_str());
-    errno = cause;
-    fail(file, "can't be replaced");
-  }
+  target_ = target.file;
+  if (!target.is_stream) temporary_ = temporary_name(target_);
+  fd_ = target.is_stream ? ::open(file.c_str(), O_WRONLY | O_CLOEXEC)
+                         : ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd_ < 0) fail(file, "can't be written");
+  if (target.mode) (void)::fchmod(fd_, *target.mode);
+}
+
+FileReplacement::~FileReplacement() {
+  ::close(fd_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void FileReplacement::commit() {
+  if (temporary_.empty()) return;
+  if (::fsync(fd_) != 0) fail(file_, "can't be written");
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(file_, "can't be replaced");
+  temporary_.clear();
+}
+
+void write_file_atomically(const fs::path& file, std::string_view content) {
+  FileReplacement replacement(file);
+  if (!write_all(replacement.fd(), content)) fail(file, "can't be written");
+  replacement.commit();
 }
 
 void replace_folder(const fs::path& fresh, const fs::path& folder) {

@@ -28,6 +28,27 @@ std::string read_file(const std::filesystem::path& file);
 /// permissions kept; what is no regular file, such as /dev/stdout, is written to. Throws EnvironmentError.
 void write_file_atomically(const std::filesystem::path& file, std::string_view content);
 
+/// The same piece by piece, for content that is not held in memory.
+class FileReplacement {
+ public:
+  /// Opens what is written to. Throws EnvironmentError.
+  explicit FileReplacement(const std::filesystem::path& file);
+  /// Without commit() the file stays as it was; a stream has what was written.
+  ~FileReplacement();
+  FileReplacement(const FileReplacement&) = delete;
+  FileReplacement& operator=(const FileReplacement&) = delete;
+
+  int fd() const { return fd_; }
+  /// Throws EnvironmentError, with the file as it was.
+  void commit();
+
+ private:
+  const std::filesystem::path file_;  ///< as named, for errors
+  std::filesystem::path target_;      ///< at the end of links
+  std::filesystem::path temporary_;   ///< empty for a stream
+  int fd_ = -1;
+};
+
 /// Throws EnvironmentError when write_file_atomically would not get as far as writing; leaves nothing behind.
 void check_can_be_written(const std::filesystem::path& file);
 

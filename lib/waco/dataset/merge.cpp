@@ -1,14 +1,16 @@
 // Two passes over the inputs: their headers, then their records.
 #include "waco/dataset/merge.hpp"
 
-#include <unistd.h>
+#include <fcntl.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
@@ -17,20 +19,19 @@ namespace waco::dataset {
 namespace fs = std::filesystem;
 namespace {
 
-/// A file under a temporary name, gzipped or not, that takes its place at the end.
+/// Lines, gzipped or not, that take the place of a file at the end.
 class Output {
  public:
   explicit Output(fs::path file)
       : file_(std::move(file)),
-        temporary_(temporary_name(file_)),
-        // "T" writes without compression or a gzip header.
-        gz_(::gzopen(temporary_.c_str(), file_.extension() == ".gz" ? "wxbe9" : "wxbeT")) {
+        replacement_(file_),
+        // "T" writes without compression or a gzip header. Closing closes its descriptor.
+        gz_(::gzdopen(::fcntl(replacement_.fd(), F_DUPFD_CLOEXEC, 0),
+                      file_.extension() == ".gz" ? "wb9" : "wbT")) {
     if (gz_ == nullptr) fail();
   }
   ~Output() {
-    if (gz_ == nullptr) return;
-    ::gzclose(gz_);
-    ::unlink(temporary_.c_str());
+    if (gz_ != nullptr) ::gzclose(gz_);
   }
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
@@ -41,14 +42,8 @@ class Output {
       fail();
   }
   void finish() {
-    const int closed = ::gzclose(gz_);
-    gz_ = nullptr;
-    if (closed != Z_OK || ::rename(temporary_.c_str(), file_.c_str()) != 0) {
-      const int cause = errno;
-      ::unlink(temporary_.c_str());
-      errno = cause;
-      fail();
-    }
+    if (::gzclose(std::exchange(gz_, nullptr)) != Z_OK) fail();
+    replacement_.commit();
   }
 
  private:
@@ -57,7 +52,7 @@ class Output {
   }
 
   const fs::path file_;
-  const fs::path temporary_;
+  FileReplacement replacement_;
   gzFile gz_;
 };
 
@@ -177,6 +172,10 @@ class Merge {
 MergeSummary merge_datasets(const std::vector<fs::path>& inputs, const fs::path& output,
                             const MergeOptions& options) {
   WACO_ASSERT(!inputs.empty());
+  // A dataset that another run appends to is not taken away from it. A gzipped one is none.
+  std::optional<LineAppender> lock;
+  std::error_code error;
+  if (output.extension() != ".gz" && fs::is_regular_file(output, error)) lock.emplace(output);
   Merge merge(inputs, options);
   Output file(output);
   const MergeSummary summary = merge.write(file);

@@ -24,7 +24,8 @@ struct MergeSummary {
 
 /// Writes the records of all inputs, in their order, to `output` in one step; gzipped when its name ends in
 /// ".gz". What an earlier file holds is not taken from a later one. Records of different machines are mixed
-/// only when allowed, and then say which is theirs. Throws UsageError, InputError and EnvironmentError, with
+/// only when allowed, and then say which is theirs. Links at `output` are followed, and permissions kept.
+/// Throws UsageError, InputError and EnvironmentError, also when another run appends to `output`, with
 /// `output` as it was.
 MergeSummary merge_datasets(const std::vector<std::filesystem::path>& inputs,
                             const std::filesystem::path& output, const MergeOptions& options);
