@@ -56,7 +56,13 @@ TEST_CASE("cli: a collection by a learned model measures what it ranks first", "
   const std::string before = read_file(output);
   REQUIRE(command(model).ok());
   CHECK(read_file(output) == before);
-  // Points of another model, or of none, do not belong into the same file, nor does a model of another op.
+  // Points that an index found do not belong into the same file.
+  REQUIRE(Program("waco-index")
+              .with(model, "--vertices", "50", "--threads", "2", "-o", model + "/index")
+              .run()
+              .ok());
+  check_refused(spmv_collection(matrices(work), output).with("--model", model), 2, "index \"none\"");
+  // Nor do those of another model, or of none, nor a model of another op.
   CHECK(spmv_collection(matrices(work), output).run().end.code == 2);
   test::write_random_model(work.path("other"), schedule::Op::kSpmv, 2);
   CHECK(command(work.path("other")).end.code == 2);

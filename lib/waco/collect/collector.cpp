@@ -55,7 +55,11 @@ nlohmann::ordered_json collection_json(const CollectOptions& options, int thread
                                  {"censor_ratio", options.censor_ratio},
                                  {"validation_share", options.validation_share},
                                  {"max_fill", options.max_fill}};
-  if (options.learned) json["model"] = options.learned->model.hash();
+  if (options.learned) {
+    const auto& index = options.learned->index;
+    json["model"] = options.learned->model.hash();
+    json["index"] = index ? fast_content_hash(index->vertices().plain()) : "none";
+  }
   if (options.shard.count > 1) json["shard"] = fmt::format("{}/{}", options.shard.index, options.shard.count);
   return json;
 }
