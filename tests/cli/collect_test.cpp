@@ -139,6 +139,32 @@ TEST_CASE("cli: copies of a matrix stay on its side of the split", "[cli]") {
   for (const auto& [original, names] : copies) CHECK(names.size() == 3);
 }
 
+TEST_CASE("cli: matrices of one name, and their copies, are told apart", "[cli]") {
+  Workspace work;
+  Program program = collect().with("--op", "spmv", "--per-matrix", "3", "--augment", "1");
+  for (const int stride : {3, 11}) {  // as many nonzeros, so that copies have one name as well
+    const std::string folder = fmt::format("stride{}", stride);
+    std::filesystem::create_directories(work.path(folder));
+    std::string entries;
+    for (int r = 1; r <= 100; ++r)
+      for (int c = 1; c <= 100; ++c)
+        if ((7 * r + stride * c) % 20 == 0) entries += fmt::format("{} {} 1\n", r, c);
+    program.with(work.write(folder + "/same.mtx",
+                            "%%MatrixMarket matrix coordinate real general\n100 100 500\n" + entries));
+  }
+  const std::string output = work.path("data.jsonl");
+  const RunResult run = program.with("-o", output).run();
+  INFO(run.err);
+  REQUIRE(run.ok());
+  std::set<std::string> names, patterns;
+  for (const json& record : records_of(output)) {
+    names.insert(record.at("matrix").get<std::string>());
+    patterns.insert(record.at("matrix_hash").get<std::string>());
+  }
+  CHECK(names.size() == 2);
+  CHECK(patterns.size() == 4);
+}
+
 TEST_CASE("cli: a matrix that can't be used is left out, and the code says so", "[cli]") {
   Workspace work;
   std::vector<std::string> files = {matrices(work)[0], work.write("bad.mtx", "nonsense\n"), work.tensor()};

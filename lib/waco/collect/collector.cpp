@@ -76,7 +76,7 @@ class Collection {
         file_(options.output, header(), [this](dataset::Record&& record) { ledger_.add(record); }),
         pool_(options.problem, threads_, options.seed),
         context_{options, choice_options(), pool_, compiled_, stop, {}} {
-    for (const CorpusItem& item : items_) ++num_named_[{item.name, matrix::record_source(item)}];
+    for (const CorpusItem& item : items_) ++num_named_[item.name];
     context_.on_record = [this](const dataset::Record& record) { keep(record); };
     summary_.num_before = ledger_.num_records();
   }
@@ -157,8 +157,7 @@ class Collection {
   bool collect_item(const CorpusItem& item, std::vector<int64_t>& dims, int64_t& num_nonzeros) {
     const std::string source = matrix::record_source(item);
     const MatrixLedger* before = ledger_.find(item.name, source);
-    const auto named = num_named_.find({item.name, source});
-    const bool only_one = named == num_named_.end() || named->second == 1;
+    const bool only_one = num_named_.at(item.original) == 1;
     if (before != nullptr && only_one && static_cast<int>(before->plans.size()) >= options_.per_matrix) {
       dims = before->dims;
       num_nonzeros = before->num_nonzeros;
@@ -249,7 +248,7 @@ class Collection {
   const CompilerTarget target_;
   const Machine machine_;
   const std::vector<CorpusItem> items_;
-  std::map<std::pair<std::string, std::string>, int> num_named_;
+  std::map<std::string, int> num_named_;  ///< originals of a name; their copies' names are equal as well
   Ledger ledger_;
   dataset::DatasetAppender file_;
   StructurePool pool_;
