@@ -165,6 +165,22 @@ TEST_CASE("cli: matrices of one name, and their copies, are told apart", "[cli]"
   CHECK(patterns.size() == 4);
 }
 
+TEST_CASE("cli: a matrix whose name is no UTF-8 is continued like any other", "[cli]") {
+  Workspace work;
+  const std::string file = work.path("m\xff.mtx"), output = work.path("data.jsonl");
+  std::filesystem::rename(work.matrix(), file);
+  const Program program = collect().with(file, "--op", "spmv", "--per-matrix", "3", "-o", output);
+  REQUIRE(program.run().ok());
+  const std::string whole = read_file(output);
+  const size_t third = whole.rfind('\n', whole.size() - 2) + 1;
+  std::filesystem::resize_file(output, third);
+  REQUIRE(program.run().ok());
+  CHECK(records_of(output).size() == 3);
+  // Complete, it need not be read again.
+  work.write("m\xff.mtx", "nonsense\n");
+  CHECK(program.run().ok());
+}
+
 TEST_CASE("cli: a matrix that can't be used is left out, and the code says so", "[cli]") {
   Workspace work;
   std::vector<std::string> files = {matrices(work)[0], work.write("bad.mtx", "nonsense\n"), work.tensor()};

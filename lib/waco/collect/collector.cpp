@@ -34,6 +34,17 @@ CompilerTarget usable_target(const std::string& compiler) {
   return cache.compiler().target();
 }
 
+/// A name as the dataset keeps it: names of files need not be UTF-8, and what is not is replaced. Records
+/// that are read again are found by such names only.
+std::string stored(const std::string& name) {
+  const nlohmann::json json(name);
+  return nlohmann::json::parse(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+std::string stored_source(const CorpusItem& item) {
+  return stored(matrix::record_source(item));
+}
+
 /// Reads or generates a tensor. One that is too large for this machine is as any that can't be read.
 matrix::SparseTensor made(const CorpusItem& item) {
   try {
@@ -103,7 +114,8 @@ class Collection {
         matrix::gather_items(options_.inputs, schedule::sparse_order(options_.problem.op), options_.seed);
     std::vector<CorpusItem> own;
     for (size_t place = 0; place < all.size(); ++place)
-      if (options_.shard.owns(place)) own.push_back(all[place]);
+      if (options_.shard.owns(place))
+        own.push_back({stored(all[place].name), stored(all[place].original), all[place].source});
     return own;
   }
 
@@ -155,8 +167,7 @@ class Collection {
 
   /// False when the matrix can't be used. Sets its shape.
   bool collect_item(const CorpusItem& item, std::vector<int64_t>& dims, int64_t& num_nonzeros) {
-    const std::string source = matrix::record_source(item);
-    const MatrixLedger* before = ledger_.find(item.name, source);
+    const MatrixLedger* before = ledger_.find(item.name, stored_source(item));
     const bool only_one = num_named_.at(item.original) == 1;
     if (before != nullptr && only_one && static_cast<int>(before->plans.size()) >= options_.per_matrix) {
       dims = before->dims;
@@ -224,7 +235,7 @@ class Collection {
     record.matrix = item.name;
     record.matrix_hash = matrix::pattern_hash(tensor);
     record.original = item.original;
-    record.source = matrix::record_source(item);
+    record.source = stored_source(item);
     record.dims = tensor.dims;
     record.num_nonzeros = tensor.num_nonzeros();
     record.split = dataset::split_of(item.original, options_.seed, options_.validation_share);
