@@ -128,8 +128,8 @@ TEST_CASE("dataset: a newer version is refused with both versions named", "[data
 TEST_CASE("dataset: files of another kind are refused and left as they are", "[dataset]") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "notes.txt";
-  const std::string content =
-      GENERATE("%%MatrixMarket matrix\n1 1 1\n", "{\"format\": \"waco-plan\"}\n", "[1]", "\n");
+  const std::string content = GENERATE("%%MatrixMarket matrix\n1 1 1\n", "{\"format\": \"waco-plan\"}\n",
+                                       "[1]", "\n", "{\\rtf1", "{\"format\":\"waco-plan\",\"ver");
   append_text(file, content);
   CHECK_THROWS_AS(load_dataset(file), InputError);
   CHECK_THROWS_AS(write_dataset(file, sample_header(), {sample_record()}), InputError);
@@ -153,9 +153,12 @@ TEST_CASE("dataset: a gzipped file is read, but not continued", "[dataset]") {
   CHECK(read_file(packed) == before);
 }
 
-TEST_CASE("dataset: an empty file is begun", "[dataset]") {
+TEST_CASE("dataset: a file that is empty, or ends inside its header, is begun", "[dataset]") {
   const TemporaryFolder folder;
-  append_text(folder.path() / "data.jsonl", "");
+  const std::string line = header_line(sample_header());
+  const size_t kept =
+      GENERATE_COPY(size_t{0}, size_t{1}, size_t{14}, size_t{60}, line.size() - 1, line.size());
+  append_text(folder.path() / "data.jsonl", line.substr(0, kept));
   const auto file = write_dataset(folder.path() / "data.jsonl", sample_header(), {sample_record()});
   CHECK(load_dataset(file).records.size() == 1);
 }

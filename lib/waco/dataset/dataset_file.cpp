@@ -1,6 +1,7 @@
 // The header line, and appending to a dataset that may have been torn.
 #include "waco/dataset/dataset_file.hpp"
 
+#include <fstream>
 #include <utility>
 
 #include "waco/base/artifact.hpp"
@@ -23,6 +24,18 @@ nlohmann::ordered_json header_document(const Header& header) {
   if (!header.ceilings.empty()) document["ceilings"] = header.ceilings;
   document["collection"] = header.collection;
   return document;
+}
+
+/// Whether the file holds nothing, or a part of a header without its end: the run that began it was ended
+/// there. A text that could be anything is no such part.
+bool is_torn_header(const fs::path& file) {
+  const std::string begin = fmt::format(R"({{"format":"{}")", kDatasetFormat);
+  std::ifstream stream(file, std::ios::binary);
+  std::string line;
+  std::getline(stream, line);
+  if (!stream.eof()) return false;  // the line has its end
+  return line.size() < begin.size() ? begin.starts_with(line)
+                                    : line.starts_with(begin) && !nlohmann::json::accept(line);
 }
 
 /// Options and machine must be those the file was begun with.
@@ -64,8 +77,8 @@ Dataset load_dataset(const fs::path& file) {
 DatasetAppender::DatasetAppender(fs::path file, const Header& header,
                                  const std::function<void(Record&&)>& on_record) {
   lines_.emplace(std::move(file));  // from here on this run alone writes to it
-  std::error_code error;
-  if (fs::is_empty(lines_->file(), error)) {
+  if (is_torn_header(lines_->file())) {
+    lines_->continue_after({.torn = true});
     lines_->append(header_document(header));
     lines_->sync();
   }

@@ -65,9 +65,9 @@ Dataset load_dataset(const std::filesystem::path& file);
 class DatasetAppender {
  public:
   /// Creates the file with `header`, or continues one that is there: cuts a torn line off, hands its records
-  /// over, and leaves its header as it is. Throws InputError when the file is no dataset, UsageError when it
-  /// is gzipped or was collected with other options or on another machine, and EnvironmentError when another
-  /// process appends to it or it can't be written.
+  /// over, and leaves its header as it is, unless that is the torn line. Throws InputError when the file is
+  /// no dataset, UsageError when it is gzipped or was collected with other options or on another machine, and
+  /// EnvironmentError when another process appends to it or it can't be written.
   DatasetAppender(std::filesystem::path file, const Header& header,
                   const std::function<void(Record&&)>& on_record);
 
