@@ -119,6 +119,9 @@ TEST_CASE("cli: merged shards are the dataset of one run", "[cli]") {
   CHECK(quiet.err.empty());
   CHECK(Program("waco-collect").with("info", output + ".gz", "--quiet").run().ok());
   check_refused(Program("waco-collect").with("info", output, "--op", "spmv"), 2, "--op");
+  check_refused(Program("waco-collect").with("--op", "spmv", "info", output), 2, "info takes no --op");
+  check_refused(Program("waco-collect").with(output, "info", output), 2, "info takes no INPUT");
+  CHECK(Program("waco-collect").with("--seed", "3", "info", output).run().ok());
 }
 
 TEST_CASE("cli: copies of a matrix stay on its side of the split", "[cli]") {
