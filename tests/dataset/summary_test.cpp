@@ -55,6 +55,15 @@ TEST_CASE("agreement: pairs beyond the margin count, and those that change order
   CHECK(compare(first, second, Order::kTime).num_pairs == 0);  // all took as long; fixed_csr did not
 }
 
+TEST_CASE("agreement: records of different machines make no pair", "[dataset]") {
+  std::vector<Record> records = {sample_record("m", 1, 1), sample_record("m", 2, 2),
+                                 sample_record("m", 1, 4)};
+  records[2].machine = 1;
+  const Agreement agreement = compare(records, records, Order::kRatio);
+  CHECK(agreement.num_common == 3);
+  CHECK(agreement.num_pairs == 1);
+}
+
 TEST_CASE("agreement: a dataset agrees with itself, and two censored records make no pair", "[dataset]") {
   std::vector<Record> records = {sample_record("m", 1, 1), sample_record("m", 2, 0.2),
                                  sample_record("m", 3, 0.1)};

@@ -23,11 +23,6 @@ bool has_time(const Record& record) {
   return record.ok() && record.speedup > 0;
 }
 
-std::string group_of(const Record& record) {
-  return fmt::format("{} {} {} {} {}", record.matrix_hash, schedule::name(record.problem.op),
-                     schedule::name(record.problem.type), record.problem.rhs, record.threads);
-}
-
 void count_pairs(const std::vector<Twice>& points, double margin, Agreement& agreement) {
   for (size_t a = 0; a < points.size(); ++a)
     for (size_t b = 0; b < points.size(); ++b) {
@@ -54,7 +49,7 @@ Agreement compare(const std::vector<Record>& first, const std::vector<Record>& s
     const auto at = by_key.find(key(record));
     if (at == by_key.end() || !has_time(record)) continue;
     const Record& other = *at->second;
-    groups[group_of(record)].push_back({cost(record), cost(other), record.censored || other.censored});
+    groups[group(record)].push_back({cost(record), cost(other), record.censored || other.censored});
     if (record.timed() && other.timed()) changes.push_back(std::abs(cost(other) / cost(record) - 1));
   }
   Agreement agreement;

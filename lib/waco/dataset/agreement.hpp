@@ -10,7 +10,7 @@
 
 namespace waco::dataset {
 
-/// Over pairs of records of one matrix, problem and number of threads that both datasets timed.
+/// Over pairs of records of one group, see group(), that both datasets timed.
 struct Agreement {
   int64_t num_common = 0;    ///< records that both hold
   int64_t num_pairs = 0;     ///< of them, whose times differ by more than the margin in the first dataset

@@ -47,10 +47,14 @@ Split split_of(std::string_view original, uint64_t seed, double validation_share
   return drawn < validation_share ? Split::kValidation : Split::kTraining;
 }
 
-std::string key(const Record& record) {
-  return fmt::format("{} {} {} {} {} {} {}", schedule::name(record.problem.op),
+std::string group(const Record& record) {
+  return fmt::format("{} {} {} {} {} {}", schedule::name(record.problem.op),
                      schedule::name(record.problem.type), record.problem.rhs, record.threads,
-                     record.machine.value_or(0), record.matrix_hash, record.plan);
+                     record.machine.value_or(0), record.matrix_hash);
+}
+
+std::string key(const Record& record) {
+  return fmt::format("{} {}", group(record), record.plan);
 }
 
 void set_measurement(Record& record, const measure::Measurement& measurement) {

@@ -54,7 +54,10 @@ struct Record {
   bool timed() const { return ok() && !censored && time_ns > 0; }
 };
 
-/// What no two records of a dataset have in common: problem, threads, machine, pattern and plan.
+/// Problem, threads, machine and pattern: records that agree in it were measured alike, so that their times
+/// compare.
+std::string group(const Record& record);
+/// What no two records of a dataset have in common: the group and the plan.
 std::string key(const Record& record);
 
 /// Takes over what was measured; times are rounded to whole nanoseconds.

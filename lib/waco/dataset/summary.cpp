@@ -19,12 +19,6 @@ std::string problem_text(const Record& record) {
   return text;
 }
 
-/// Records of one matrix that were measured alike.
-std::string group_of(const Record& record) {
-  return fmt::format("{} {} {} {}", record.matrix_hash, problem_text(record), record.threads,
-                     record.machine.value_or(0));
-}
-
 double spread_of(const Record& record) {
   std::vector<int64_t> samples = record.samples_ns;
   std::sort(samples.begin(), samples.end());
@@ -76,12 +70,12 @@ void judge_points(const std::vector<Record>& records, Summary& summary) {
   std::unordered_map<std::string, double> best;  // speedup by group
   for (const Record& record : records)
     if (record.timed()) {
-      double& speedup = best[group_of(record)];
+      double& speedup = best[group(record)];
       speedup = std::max(speedup, record.speedup);
     }
   for (const Record& record : records) {
     if (!record.timed()) continue;
-    const double of_group = best[group_of(record)];
+    const double of_group = best[group(record)];
     StratumSummary& stratum = summary.per_stratum[record.stratum];
     if (record.speedup == of_group) ++stratum.num_best;
     if (2 * record.speedup < of_group) continue;
