@@ -98,12 +98,11 @@ class Collection {
     style.rates = true;
     progress_.emplace("collecting", num_planned(), stderr, style);
     for (const CorpusItem& item : items_) {
-      if (stop_()) break;
+      if (stops_here()) break;
       collect_original(item);
     }
     file_.sync();
     progress_.reset();
-    summary_.stopped = stop_();
     summary_.seconds = seconds_since(start);
     return summary_;
   }
@@ -147,6 +146,12 @@ class Collection {
     return static_cast<int64_t>(items_.size()) * (1 + options_.num_copies) * options_.per_matrix;
   }
 
+  /// Asked where there is more to do.
+  bool stops_here() {
+    summary_.stopped = summary_.stopped || stop_();
+    return summary_.stopped;
+  }
+
   /// An original and its reshaped copies, which one shard makes together.
   void collect_original(const CorpusItem& item) {
     std::vector<int64_t> dims;
@@ -160,7 +165,7 @@ class Collection {
          matrix::augmented(item, dims, num_nonzeros, options_.num_copies, options_.seed)) {
       std::vector<int64_t> ignored;
       int64_t also_ignored = 0;
-      if (stop_()) return;
+      if (stops_here()) return;
       collect_item(copy, ignored, also_ignored);
     }
   }
@@ -181,7 +186,8 @@ class Collection {
       dims = tensor.dims;
       num_nonzeros = tensor.num_nonzeros();
       return collect_tensor(item, tensor);
-    } catch (const measure::Stopped&) {  // the run ends
+    } catch (const measure::Stopped&) {
+      summary_.stopped = true;
     } catch (const measure::Unmeasurable& error) {
       leave_out(item, error.what());
     } catch (const EnvironmentError& error) {  // of no matrix's making
@@ -197,7 +203,7 @@ class Collection {
   }
 
   void leave_out(const CorpusItem& item, const char* reason) {
-    if (stop_()) return;  // being stopped is no fault of the matrix
+    if (stops_here()) return;  // being stopped is no fault of the matrix
     spdlog::warn("{}: left out: {}", item.name, reason);
     ++summary_.num_unreadable;
     progress_->skip(options_.per_matrix);
@@ -222,7 +228,10 @@ class Collection {
     const auto num_before = static_cast<int64_t>(own.plans.size());
     const int64_t num_records = summary_.num_records;
     progress_->skip(num_before);
-    if (!collect_matrix(tensor, record, own, context_)) return true;
+    if (!collect_matrix(tensor, record, own, context_)) {
+      summary_.stopped = true;
+      return true;
+    }
     file_.sync();
     ++summary_.num_matrices;
     // Tiny matrices have fewer points than asked for.

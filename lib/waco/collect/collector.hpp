@@ -43,7 +43,7 @@ struct CollectSummary {
   int64_t num_matrices = 0;    ///< of the shard, copies included, that have all their records, or another has
   int64_t num_unreadable = 0;  ///< matrices that could not be read or measured at all
   double seconds = 0;
-  bool stopped = false;
+  bool stopped = false;  ///< before all was done
 };
 
 /// Collects what the output lacks. A matrix that can't be read or measured is reported and the rest goes on.

@@ -72,7 +72,7 @@ class MatrixRun {
     if (!measure(points)) return false;
     for (int round = 1; round <= kNeighbourRounds; ++round) {
       const int wanted = num_neighbours * round / kNeighbourRounds - ledger_.num_neighbours;
-      if (wanted > 0 && !measure(next_neighbours(wanted))) return false;
+      if (wanted > 0 && (context_.stop() || !measure(next_neighbours(wanted)))) return false;
     }
     return true;
   }
@@ -84,7 +84,7 @@ class MatrixRun {
     return chooser_.neighbours(best, count, ledger_.plans, context_.compiled);
   }
 
-  /// Measures those that have no record yet. False when a stop was requested.
+  /// Measures those that have no record yet. False when a stop left some out.
   bool measure(const std::vector<Choice>& choices) {
     std::vector<SuperSchedule> missing;
     for (const Choice& choice : choices) {
@@ -100,10 +100,11 @@ class MatrixRun {
     }
     const auto start = std::chrono::steady_clock::now();
     compile_s_ = 0;
-    if (!missing.empty()) session().measure(missing);  // record() gets each
+    // record() gets each; a stop request leaves some out.
+    const bool all = missing.empty() || session().measure(missing).size() == missing.size();
     spdlog::debug("{}: {} points measured in {:.2f} s; {:.2f} s in compilers", matrix_.matrix, missing.size(),
                   seconds_since(start), compile_s_);
-    return !context_.stop();
+    return all || !context_.stop();
   }
 
   measure::Session& session() {
