@@ -63,7 +63,8 @@ void continue_file(const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("line_reader: documents come in order with their numbers; blank lines are passed over", "[base]") {
+TEST_CASE("line_reader: documents come in order with their numbers and blank lines are passed over",
+          "[base]") {
   const File file("{\"n\":1}\n\n \t\r\n{\"n\":2}\r\n");
   const Read lines = read(file.path());
   CHECK(lines.documents == std::vector<json>{{{"n", 1}}, {{"n", 2}}});

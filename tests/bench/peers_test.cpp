@@ -70,7 +70,7 @@ TEST_CASE("peers: seven libraries are known, each found with a version or absent
   for (const Library& library : libraries) CHECK(table.find(library.name) != std::string::npos);
 }
 
-TEST_CASE("peers: are chosen by library or by name; unknown and absent ones are refused", "[bench]") {
+TEST_CASE("peers: are chosen by library or by name and unknown or absent ones are refused", "[bench]") {
   const Peer one{"one", "first", "", {}, {}}, two{"two", "first", "", {}, {}},
       three{"three", "third", "", {}, {}};
   const std::vector<Library> libraries{{"first", "First", "1", "", {one, two}},

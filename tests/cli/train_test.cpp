@@ -61,7 +61,7 @@ TEST_CASE("cli: waco-train writes a model, reports its metrics and draws curves"
   CHECK(json::parse(judged.out).at("metrics") == report.at("metrics"));
 }
 
-TEST_CASE("cli: the same command writes the same model; another seed another", "[cli]") {
+TEST_CASE("cli: the same command writes the same model and another seed another", "[cli]") {
   const SmallTraining small;
   REQUIRE(small.train("a").run().ok());
   REQUIRE(small.train("b").run().ok());
