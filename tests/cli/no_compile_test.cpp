@@ -90,17 +90,28 @@ TEST_CASE("cli: a list is tuned without compiling, and is done again with compil
   const Workspace work;
   const std::string list = work.write("list.txt", work.matrix() + "\n");
   prepare(work, "20");
-  Program program = tune().with("--list", list, "--op", "spmv", "--model", "none", "--effort", "quick",
-                                "--no-compile", "-o", work.path("results.jsonl"));
+  const std::string results = work.path("results.jsonl");
+  const auto batch = [&] {
+    return tune().with("--list", list, "--op", "spmv", "--model", "none", "--effort", "quick", "-o", results);
+  };
+  Program program = batch().with("--no-compile");
   const RunResult result = without_programs(program, work).run();
   INFO(result.err);
   REQUIRE(result.ok());
-  const json line = parse_file(work.path("results.jsonl"));
+  const json line = parse_file(results);
   CHECK(line.at("asked").at("no_compile") == true);
   CHECK(line.at("no_compile") == true);
   CHECK(line.at("status") == "done");
   const RunResult again = program.run();
   CHECK_THAT(again.err, Catch::Contains("1 had a result already"));
+
+  const RunResult compiling = batch().environment("XDG_CACHE_HOME", work.path("cache")).run();
+  INFO(compiling.err);
+  REQUIRE(compiling.ok());
+  const std::string lines = read_file(results);
+  const json second = json::parse(lines.substr(lines.find('\n')));
+  CHECK_FALSE(second.at("asked").contains("no_compile"));
+  CHECK(second.at("status") == "done");
 }
 
 TEST_CASE("cli: without the kernel of fixed_csr one line says how to get it", "[cli]") {
