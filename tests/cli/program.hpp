@@ -1,15 +1,21 @@
 // Drives the real programs: arguments in, exit code and streams out.
 #pragma once
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "waco/base/clock.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/process.hpp"
 #include "waco/base/random.hpp"
@@ -55,6 +61,43 @@ inline Program tune() {
 }
 inline Program codegen() {
   return Program("waco-codegen");
+}
+
+/// A run that was sent a signal.
+struct SignalledRun {
+  bool in_time = false;  ///< it was still running
+  ProcessEnd end;
+  std::string err;
+};
+
+/// Starts the program and sends it `signal` as soon as `ready` holds of what it has written to stderr so far.
+inline SignalledRun signal_when(const Program& program, int signal,
+                                const std::function<bool(const std::string&)>& ready) {
+  const TemporaryFolder folder;
+  const std::string messages = (folder.path() / "stderr").string();
+  const int file = ::open(messages.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  REQUIRE(file >= 0);
+  ChildProcess child(program.arguments(), {{{file, 2}}, program.environment()});
+  ::close(file);
+  const auto start = std::chrono::steady_clock::now();
+  auto end = child.try_wait();
+  for (; !end && !ready(read_file(messages)); end = child.wait(0.002)) REQUIRE(seconds_since(start) < 120);
+  SignalledRun run;
+  run.in_time = !end.has_value();
+  if (run.in_time) {
+    ::kill(child.pid(), signal);
+    end = child.wait(120);
+  }
+  run.err = read_file(messages);
+  INFO(run.err);
+  REQUIRE(end.has_value());
+  run.end = *end;
+  return run;
+}
+
+/// For signal_when: stderr holds `text`.
+inline std::function<bool(const std::string&)> says(const std::string& text) {
+  return [text](const std::string& err) { return err.find(text) != std::string::npos; };
 }
 
 /// One error line on stderr that holds `text`, nothing on stdout.
