@@ -30,6 +30,16 @@ class SmallTraining {
   std::string dataset_;
 };
 
+/// Ends a training after its first epochs. Returns what it said.
+std::string stop_training(Program program) {
+  const SignalledRun run = signal_when(program.with("-v"), SIGTERM, says("epoch 3:"));
+  INFO(run.end.describe() << "\n" << run.err);
+  CHECK(run.in_time);
+  REQUIRE(run.end.exited);
+  REQUIRE(run.end.code == 0);
+  return run.err;
+}
+
 }  // namespace
 
 TEST_CASE("cli: waco-train writes a model, reports its metrics and draws curves", "[cli]") {
@@ -73,21 +83,25 @@ TEST_CASE("cli: the same command writes the same model and another seed another"
   CHECK(weights("a") != weights("c"));
 }
 
-TEST_CASE("cli: a run out of time keeps its best weights, and --resume finishes it", "[cli]") {
+TEST_CASE("cli: a stopped training keeps its best weights and --resume finishes it", "[cli]") {
   const SmallTraining small;
   REQUIRE(small.train("whole", "120").with("--patience", "0").run().ok());
-  const auto part = [&](const char* limit) {
-    return small.train("part", "120").with("--patience", "0", "--time-limit", limit, "--resume").run();
-  };
-  const RunResult first = part("0.5");
-  INFO(first.err);
-  REQUIRE(first.ok());
-  CHECK(first.err.find("--resume continues") != std::string::npos);
+  const auto part = [&] { return small.train("part", "120").with("--patience", "0", "--resume"); };
+  const std::string err = stop_training(part());
+  CHECK_THAT(err, Catch::Contains("stopped (SIGTERM); --resume continues"));
   CHECK(parse_file(small.path("part/model.json")).at("training").at("complete") == false);
-  REQUIRE(part("1000").ok());
+  REQUIRE(part().run().ok());
   CHECK(parse_file(small.path("part/model.json")).at("training").at("complete") == true);
   CHECK(read_file(small.path("whole/weights.safetensors")) ==
         read_file(small.path("part/weights.safetensors")));
+}
+
+TEST_CASE("cli: a training out of time is stopped", "[cli]") {
+  const SmallTraining small;
+  const RunResult run = small.train("model", "100000").with("--patience", "0", "--time-limit", "2").run();
+  INFO(run.err);
+  REQUIRE(run.ok());
+  CHECK_THAT(run.err, Catch::Contains("stopped (the time budget is spent); --resume continues"));
 }
 
 TEST_CASE("cli: a model is trained on from the weights of another", "[cli]") {
@@ -104,7 +118,7 @@ TEST_CASE("cli: a model is trained on from the weights of another", "[cli]") {
 TEST_CASE("cli: a run that fails leaves the checkpoint of the one before", "[cli]") {
   const SmallTraining small;
   const auto train = [&] { return small.train("model", "120").with("--patience", "0"); };
-  REQUIRE(train().with("--time-limit", "0.5").run().ok());
+  stop_training(train());
   REQUIRE(std::filesystem::exists(small.path("model/checkpoint")));
   REQUIRE(Program("waco-train")
               .with(small.dataset(), "--matrices", small.path("data"), "-o", small.path("other"))
