@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <ctime>
+#include <string>
+#include <vector>
 
 #include "waco/codegen/storage.hpp"
 #include "waco/matrix/corpus.hpp"
@@ -34,19 +36,33 @@ double packing_ns(const matrix::SparseTensor& tensor, const schedule::SuperSched
   return least;
 }
 
-void check_forecast(const matrix::SparseTensor& tensor, const std::string& text) {
+struct Packing {
+  double forecast_ns = 0;
+  double packed_ns = 0;
+};
+
+Packing packing_of(const matrix::SparseTensor& tensor, const std::string& text) {
   const schedule::SuperSchedule point = schedule::parse(text);
   const pattern::PatternCounts counts(tensor);
   const auto size = schedule::predict_storage(point.format, point.problem.op, point.problem.type, counts);
-  const double forecast =
-      tune::packing_forecast_ns(point, tensor.num_nonzeros(), static_cast<double>(size.total_bytes), 1);
-  const double packed = packing_ns(tensor, point);
-  INFO(tensor.name << ": " << text << "\nforecast " << forecast << " ns, packed in " << packed);
-  CHECK(packed < 4 * forecast);
+  return {tune::packing_forecast_ns(point, tensor.num_nonzeros(), static_cast<double>(size.total_bytes), 1),
+          packing_ns(tensor, point)};
+}
+
+/// Beside the first of the points, so that it does not matter how fast the machine is.
+void check_forecasts(const matrix::SparseTensor& tensor, const std::vector<std::string>& points) {
+  const Packing first = packing_of(tensor, points.at(0));
+  for (const std::string& text : points) {
+    const Packing packing = packing_of(tensor, text);
+    const double forecast = packing.forecast_ns / first.forecast_ns,
+                 packed = packing.packed_ns / first.packed_ns;
+    INFO(tensor.name << ": " << text << "\nforecast " << forecast << " times " << points[0] << ", packed in "
+                     << packed << " times its time");
+    CHECK(packed < 10 * forecast);
 #if !defined(__SANITIZE_ADDRESS__)
-  // The constants are of wall time on two threads; processor time of one alone is about half of it.
-  CHECK(packed > forecast / 10);
+    CHECK(packed > forecast / 5);
 #endif
+  }
 }
 
 const char* const kMatrixFormats[] = {
@@ -73,16 +89,18 @@ matrix::SparseTensor synthetic(const std::string& recipe) {
 
 }  // namespace
 
-TEST_CASE("packing_forecast: packing takes about what is forecast", "[tune]") {
+TEST_CASE("packing_forecast: formats take about the forecast multiple of the time of CSR", "[tune]") {
   for (const char* recipe : {"fem nx=20 ny=20 nz=10 dof=3", "scattered nx=40 ny=40 nz=20 reach=2 dof=1",
                              "chung-lu n=60000 degree=12", "banded n=30000 band=20"}) {
-    const matrix::SparseTensor tensor = synthetic(recipe);
+    std::vector<std::string> points;
     for (const char* format : kMatrixFormats)
-      check_forecast(tensor, fmt::format("spmv f32 | {} | par: serial", format));
+      points.push_back(fmt::format("spmv f32 | {} | par: serial", format));
+    check_forecasts(synthetic(recipe), points);
   }
-  const matrix::SparseTensor tensor = synthetic("tensor-fibers i=4000 k=3000 l=2000 nnz=300000");
+  std::vector<std::string> points;
   for (const char* format : kTensorFormats)
-    check_forecast(tensor, fmt::format("mttkrp f32 J=16 | {} | par: serial", format));
+    points.push_back(fmt::format("mttkrp f32 J=16 | {} | par: serial", format));
+  check_forecasts(synthetic("tensor-fibers i=4000 k=3000 l=2000 nnz=300000"), points);
 }
 
 TEST_CASE("packing_forecast: grows with nonzeros, bytes and sorting, and shrinks with threads", "[tune]") {
