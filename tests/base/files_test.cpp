@@ -4,10 +4,10 @@
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <fstream>
 #include <set>
 
+#include "../scoped_variable.hpp"
 #include "waco/base/error.hpp"
 
 using namespace waco;
@@ -61,7 +61,7 @@ TEST_CASE("files: the content hash sees every byte, its place and the length", "
 
 TEST_CASE("files: the cache folder is private to the user", "[base]") {
   const TemporaryFolder folder;
-  setenv("XDG_CACHE_HOME", folder.path().c_str(), 1);
+  const ScopedVariable variable("XDG_CACHE_HOME", folder.path());
   const fs::path cache = cache_folder();
   CHECK(cache == folder.path() / "waco");
   struct stat status {};
@@ -73,7 +73,6 @@ TEST_CASE("files: the cache folder is private to the user", "[base]") {
   fs::permissions(cache, fs::perms::others_write, fs::perm_options::add);
   CHECK_THROWS_WITH(cache_folder(), Catch::Contains("chmod 700"));
   CHECK(cache_folder_if_any().empty());
-  unsetenv("XDG_CACHE_HOME");
 }
 
 TEST_CASE("files: a temporary folder is removed with its content", "[base]") {

@@ -10,6 +10,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 
+#include "../scoped_variable.hpp"
 #include "waco/base/error.hpp"
 
 using namespace waco;
@@ -63,7 +64,7 @@ TEST_CASE("process: long output is cut, not waited for", "[base]") {
 }
 
 TEST_CASE("process: environment entries replace the parent's", "[base]") {
-  setenv("WACO_TEST_VARIABLE", "old", 1);
+  const ScopedVariable variable("WACO_TEST_VARIABLE", "old");
   RunOptions options;
   options.environment["WACO_TEST_VARIABLE"] = "new";
   CHECK(run_process({"sh", "-c", "printf $WACO_TEST_VARIABLE"}, options).out == "new");

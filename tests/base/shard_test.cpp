@@ -2,40 +2,11 @@
 #include "waco/base/shard.hpp"
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
-#include <vector>
 
+#include "../scoped_variable.hpp"
 #include "waco/base/error.hpp"
 
 using namespace waco;
-
-namespace {
-
-/// Sets variables of an array task, and removes them at the end.
-class ArrayTask {
- public:
-  ArrayTask(const char* id, const char* count, const char* first, const char* step) {
-    set("SLURM_ARRAY_TASK_ID", id);
-    set("SLURM_ARRAY_TASK_COUNT", count);
-    set("SLURM_ARRAY_TASK_MIN", first);
-    set("SLURM_ARRAY_TASK_STEP", step);
-  }
-  ~ArrayTask() {
-    for (const char* name : set_) ::unsetenv(name);
-  }
-  ArrayTask(const ArrayTask&) = delete;
-  ArrayTask& operator=(const ArrayTask&) = delete;
-
- private:
-  void set(const char* name, const char* value) {
-    if (value == nullptr) return;
-    ::setenv(name, value, 1);
-    set_.push_back(name);
-  }
-  std::vector<const char*> set_;
-};
-
-}  // namespace
 
 TEST_CASE("shards: text, and what is none", "[base]") {
   CHECK(parse_shard("0/4").index == 0);
@@ -57,16 +28,20 @@ TEST_CASE("shards: every item has one owner", "[base]") {
 TEST_CASE("shards: an array task of Slurm is one", "[base]") {
   CHECK_FALSE(shard_of_array_task());
   {
-    const ArrayTask task("7", "4", "5", nullptr);
+    const ScopedVariable id("SLURM_ARRAY_TASK_ID", "7"), count("SLURM_ARRAY_TASK_COUNT", "4"),
+        first("SLURM_ARRAY_TASK_MIN", "5");
     REQUIRE(shard_of_array_task());
     CHECK(shard_of_array_task()->index == 2);
     CHECK(shard_of_array_task()->count == 4);
   }
   {
-    const ArrayTask task("4", "3", "0", "2");
+    const ScopedVariable id("SLURM_ARRAY_TASK_ID", "4"), count("SLURM_ARRAY_TASK_COUNT", "3"),
+        first("SLURM_ARRAY_TASK_MIN", "0"), step("SLURM_ARRAY_TASK_STEP", "2");
     CHECK(shard_of_array_task()->index == 2);
   }
-  const ArrayTask uneven("7", "3", "1", nullptr);  // --array=1,3,7
+  // --array=1,3,7
+  const ScopedVariable id("SLURM_ARRAY_TASK_ID", "7"), count("SLURM_ARRAY_TASK_COUNT", "3"),
+      first("SLURM_ARRAY_TASK_MIN", "1");
   CHECK_THROWS_AS(shard_of_array_task(), UsageError);
 }
 

@@ -1,9 +1,9 @@
 // The folder of kernels stays below its limit, and what is used stays in it.
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <fstream>
 #include <thread>
 
+#include "../scoped_variable.hpp"
 #include "small_kernels.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
@@ -28,13 +28,6 @@ void add_entry(const fs::path& folder, const std::string& name, size_t bytes, in
 bool holds(const fs::path& folder, const std::string& name) {
   return fs::exists(folder / (name + ".so")) || fs::exists(folder / (name + ".json"));
 }
-
-/// An environment variable for as long as it lives.
-struct Variable {
-  Variable(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
-  ~Variable() { ::unsetenv(name_); }
-  const char* name_;
-};
 
 }  // namespace
 
@@ -124,11 +117,11 @@ TEST_CASE("cache_limit: processes that trim and compile at once harm nobody", "[
 TEST_CASE("cache_limit: comes from the environment, which has to be a number", "[measure]") {
   CHECK(kernel_cache_limit().bytes == int64_t{1024} << 20);
   {
-    const Variable limit("WACO_KERNEL_CACHE_MB", "7");
+    const ScopedVariable limit("WACO_KERNEL_CACHE_MB", "7");
     CHECK(kernel_cache_limit().bytes == int64_t{7} << 20);
   }
   for (const char* wrong : {"many", "7MB", "-1", "1e3"}) {
-    const Variable limit("WACO_KERNEL_CACHE_MB", wrong);
+    const ScopedVariable limit("WACO_KERNEL_CACHE_MB", wrong);
     CHECK_THROWS_AS(kernel_cache_limit(), UsageError);
   }
 }
