@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -19,6 +18,7 @@ using namespace waco;
 using namespace waco::measure;
 using testing::answer;
 using testing::compiler;
+using testing::CompilerScript;
 namespace fs = std::filesystem;
 
 namespace {
@@ -61,12 +61,10 @@ TEST_CASE("compiler: an unusable command has the compiler's exit code", "[measur
 
 TEST_CASE("compiler: a compiler without OpenMP is refused with the compiler's exit code", "[measure]") {
   const TemporaryFolder folder;
-  const fs::path script = folder.path() / "c++-without-openmp";
-  std::ofstream(script)
-      << "#!/bin/sh\nfor a; do if [ \"$a\" = -fopenmp ]; then echo 'error: no OpenMP here' >&2; exit 1; "
-         "fi; done\nexec c++ \"$@\"\n";
-  fs::permissions(script, fs::perms::owner_all);
-  const KernelCache cache(Compiler::find(script.string()), folder.path() / "kernels");
+  const CompilerScript script("c++-without-openmp",
+                              "for a; do if [ \"$a\" = -fopenmp ]; then echo 'error: no OpenMP here' >&2; "
+                              "exit 1; fi; done\nexec c++ \"$@\"\n");
+  const KernelCache cache(Compiler::find("c++-without-openmp"), folder.path() / "kernels");
   try {
     cache.require_openmp();
     FAIL("no error");
@@ -93,10 +91,8 @@ TEST_CASE("kernel_cache: source, flags and compiler all make the key", "[measure
   CHECK(entry.cache.key(answer(42)) != entry.cache.key(answer(43)));
   CHECK(entry.cache.key(answer(42)) != entry.cache.key(other_flags));
 
-  const fs::path script = entry.folder.path() / "wrapper";
-  std::ofstream(script) << "#!/bin/sh\nexec c++ \"$@\"\n";
-  fs::permissions(script, fs::perms::owner_all);
-  const KernelCache wrapped(Compiler::find(script.string()), entry.folder.path() / "kernels");
+  const CompilerScript script("wrapper", "exec c++ \"$@\"\n");
+  const KernelCache wrapped(Compiler::find("wrapper"), entry.folder.path() / "kernels");
   CHECK(wrapped.key(answer(42)) != entry.cache.key(answer(42)));
 }
 
@@ -144,10 +140,9 @@ TEST_CASE("kernel_cache: a source error is a diagnostic that names it, and leave
 
 TEST_CASE("kernel_cache: a compiler that hangs is stopped at the limit", "[measure]") {
   const TemporaryFolder folder;
-  const fs::path script = folder.path() / "slow-c++";
-  std::ofstream(script) << "#!/bin/sh\ncase \"$*\" in *kernel.cpp*) sleep 600;; *) exec c++ \"$@\";; esac\n";
-  fs::permissions(script, fs::perms::owner_all);
-  const KernelCache cache(Compiler::find(script.string()), folder.path() / "kernels");
+  const CompilerScript script("slow-c++",
+                              "case \"$*\" in *kernel.cpp*) sleep 600;; *) exec c++ \"$@\";; esac\n");
+  const KernelCache cache(Compiler::find("slow-c++"), folder.path() / "kernels");
   const CompiledKernel kernel = cache.get(answer(1), 0.3);
   CHECK_FALSE(kernel.ok());
   CHECK_THAT(kernel.diagnostic, Catch::Contains("did not finish"));
@@ -221,9 +216,7 @@ TEST_CASE("kernel_cache: what killed runs left long ago is removed, what is new 
 }
 
 TEST_CASE("kernel_cache: without a cache folder kernels last as long as the cache", "[measure]") {
-  const char* before = std::getenv("XDG_CACHE_HOME");
-  const std::string old = before != nullptr ? before : "";
-  ::setenv("XDG_CACHE_HOME", "/dev/null", 1);
+  const ScopedVariable variable("XDG_CACHE_HOME", "/dev/null");
   fs::path library;
   {
     const KernelCache cache(compiler());
@@ -232,5 +225,4 @@ TEST_CASE("kernel_cache: without a cache folder kernels last as long as the cach
     CHECK(cache.get(answer(6), 60).from_cache);
   }
   CHECK_FALSE(fs::exists(library));
-  old.empty() ? ::unsetenv("XDG_CACHE_HOME") : ::setenv("XDG_CACHE_HOME", old.c_str(), 1);
 }

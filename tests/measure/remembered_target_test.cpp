@@ -1,9 +1,9 @@
 // What compilers said is kept for a day, and not for wrapper scripts.
 #include <catch2/catch.hpp>
 #include <chrono>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "small_kernels.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/measure/compiler.hpp"
@@ -16,11 +16,6 @@ namespace {
 
 /// A cache folder of its own for as long as it lives.
 struct OwnCache {
-  OwnCache() {
-    if (const char* before = std::getenv("XDG_CACHE_HOME")) old = before;
-    ::setenv("XDG_CACHE_HOME", folder.path().c_str(), 1);
-  }
-  ~OwnCache() { old.empty() ? ::unsetenv("XDG_CACHE_HOME") : ::setenv("XDG_CACHE_HOME", old.c_str(), 1); }
   std::vector<fs::path> files() const {
     std::vector<fs::path> found;
     for (const auto& entry : fs::directory_iterator(folder.path() / "waco"))
@@ -28,7 +23,7 @@ struct OwnCache {
     return found;
   }
   TemporaryFolder folder;
-  std::string old;
+  ScopedVariable variable{"XDG_CACHE_HOME", folder.path()};
 };
 
 }  // namespace
@@ -51,10 +46,8 @@ TEST_CASE("remembered_target: a compiler is asked once a day", "[measure]") {
 
 TEST_CASE("remembered_target: scripts around compilers are always asked", "[measure]") {
   const OwnCache cache;
-  const fs::path script = cache.folder.path() / "my-c++";
-  write_file_atomically(script, "#!/bin/sh\nexec g++ \"$@\"\n");
-  fs::permissions(script, fs::perms::owner_all);
-  CHECK(remembered_target(script.string()).fingerprint == compiler_target("g++").fingerprint);
+  const testing::CompilerScript script("my-c++", "exec g++ \"$@\"\n");
+  CHECK(remembered_target("my-c++").fingerprint == compiler_target("g++").fingerprint);
   fs::create_directories(cache.folder.path() / "waco");
   CHECK(cache.files().empty());
 }
