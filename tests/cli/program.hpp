@@ -37,17 +37,11 @@ class Program {
     return *this;
   }
   std::vector<std::string> arguments() const { return arguments_; }
-  /// Kernels and ceilings are kept between tests of one build. The user's own models play no part.
-  std::map<std::string, std::string> environment() const {
-    std::map<std::string, std::string> all{{"XDG_CACHE_HOME", std::string(WACO_BIN_DIR) + "/../test-cache"},
-                                           {"XDG_DATA_HOME", std::string(WACO_BIN_DIR) + "/../test-data"}};
-    for (const auto& [name, value] : environment_) all[name] = value;
-    return all;
-  }
+  const std::map<std::string, std::string>& environment() const { return environment_; }
   RunResult run(double timeout_s = 300) const {
     RunOptions options;
     options.timeout_s = timeout_s;
-    options.environment = environment();
+    options.environment = environment_;
     return run_process(arguments_, options);
   }
 
@@ -113,7 +107,6 @@ inline void check_refused(const Program& program, int code, const std::string& t
 /// A folder with inputs and room for outputs.
 class Workspace {
  public:
-  Workspace() { std::filesystem::create_directories(std::string(WACO_BIN_DIR) + "/../test-cache"); }
   std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
   std::string write(const std::string& name, const std::string& content) const {
     std::ofstream(path(name)) << content;
