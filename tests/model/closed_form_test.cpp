@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "patterns.hpp"
+#include "server_ceilings.hpp"
 
 using waco::model::ClosedFormModel;
 using waco::schedule::parse;
@@ -11,7 +12,7 @@ using waco::schedule::parse;
 namespace {
 
 double cost(const waco::matrix::SparseTensor& tensor, const std::string& point, int threads = 2) {
-  ClosedFormModel model(tensor, waco::model::default_ceilings(threads));
+  ClosedFormModel model(tensor, waco::test::server_ceilings(threads));
   return model.terms(parse(point)).total_ns;
 }
 
@@ -83,7 +84,7 @@ TEST_CASE("closed_form: column tiles outside of everything pay for reading A aga
 
 TEST_CASE("closed_form: storing every element of a sparse matrix costs what it stores", "[model]") {
   const auto matrix = waco::test::uniform(2000, 2000, 8000, 5);
-  ClosedFormModel model(matrix, waco::model::default_ceilings(2));
+  ClosedFormModel model(matrix, waco::test::server_ceilings(2));
   const auto terms = model.terms(parse("spmv f32 | A: i:U k1:C k0:U [k/1024] | loop: i k1 k0 | par: serial"));
   CHECK(terms.fill > 300);
   CHECK(terms.total_ns > 20 * model.terms(parse(kSpmvCsr + "serial")).total_ns);
@@ -91,7 +92,7 @@ TEST_CASE("closed_form: storing every element of a sparse matrix costs what it s
 
 TEST_CASE("closed_form: terms count what a CSR product stores and computes", "[model]") {
   const auto matrix = waco::test::uniform(500, 400, 3000, 6);
-  ClosedFormModel model(matrix, waco::model::default_ceilings(1));
+  ClosedFormModel model(matrix, waco::test::server_ceilings(1));
   const auto terms = model.terms(parse("spmm f32 J=32 | A: i:U k:C | loop: i k j | par: serial"));
   CHECK(terms.stored_values == 3000);
   CHECK(terms.fill == 1);
@@ -122,7 +123,7 @@ TEST_CASE("closed_form: tensors are judged in every mode order", "[model]") {
         tensor.coords[2].push_back(l * 17);
         tensor.values.push_back(1);
       }
-  ClosedFormModel model(tensor, waco::model::default_ceilings(2));
+  ClosedFormModel model(tensor, waco::test::server_ceilings(2));
   const std::vector<waco::schedule::SuperSchedule> points{
       parse("mttkrp f32 J=16 | A: i:C k:C l:C | loop: i k l j | par: serial"),
       parse("mttkrp f32 J=16 | A: l:C k:C i:C | loop: l k i j | par: serial"),

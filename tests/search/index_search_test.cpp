@@ -7,6 +7,7 @@
 
 #include "../model/learned/random_model.hpp"
 #include "../model/patterns.hpp"
+#include "../model/server_ceilings.hpp"
 #include "subspaces.hpp"
 #include "waco/base/error.hpp"
 #include "waco/index/vertex_sources.hpp"
@@ -44,7 +45,7 @@ struct Lookup {
         limits{2, 20, INT64_MAX},
         space(problem, tensor.dims, limits),
         counts(tensor),
-        closed_form(tensor, model::default_ceilings(2)),
+        closed_form(tensor, test::server_ceilings(2)),
         costs(model, pattern, problem, closed_form, 2) {}
 
   search::Query query() const { return {index, retriever}; }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "../model/patterns.hpp"
+#include "../model/server_ceilings.hpp"
 #include "subspaces.hpp"
 #include "waco/model/closed_form.hpp"
 #include "waco/search/diversity.hpp"
@@ -25,7 +26,7 @@ struct Bench {
         limits{2, 20, INT64_MAX},
         space(problem, tensor.dims, limits),
         counts(tensor),
-        model(tensor, model::default_ceilings(2)) {}
+        model(tensor, test::server_ceilings(2)) {}
 
   search::Feasible feasible() {
     return [this](const SuperSchedule& point) { return !schedule::exclusion_reason(point, counts, limits); };

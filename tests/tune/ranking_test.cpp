@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "../model/patterns.hpp"
+#include "../model/server_ceilings.hpp"
 
 using namespace waco;
 
@@ -13,7 +14,7 @@ TEST_CASE("ranking: what is sure to be within the limits is, by exact counts", "
     tune::TuneOptions options;
     options.problem = {schedule::Op::kSpmv, schedule::ValueType::kF32, 1};
     options.max_fill = max_fill;
-    tune::Ranking ranking(tensor, options, 2, model::default_ceilings(2));
+    tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
     const auto candidates = ranking.search(10, 600, 10);
     REQUIRE(!candidates.empty());
     const pattern::PatternCounts counts(tensor);

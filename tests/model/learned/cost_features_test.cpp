@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "../patterns.hpp"
+#include "../server_ceilings.hpp"
 #include "waco/schedule/space.hpp"
 
 using namespace waco;
@@ -29,7 +30,7 @@ bool all_finite(const std::vector<float>& values) {
 
 TEST_CASE("cost_features: fixed_csr is neutral against itself", "[model]") {
   const auto matrix = test::uniform(2000, 2000, 20000, 1);
-  model::ClosedFormModel closed(matrix, model::default_ceilings(2));
+  model::ClosedFormModel closed(matrix, test::server_ceilings(2));
   const CostTerms csr =
       closed.terms(schedule::csr_point({schedule::Op::kSpmv, schedule::ValueType::kF32, 1}, 2));
   const auto features = cost_features(csr, csr);
@@ -43,7 +44,7 @@ TEST_CASE("cost_features: fixed_csr is neutral against itself", "[model]") {
 
 TEST_CASE("cost_features: fill and cost of a point are on a log scale", "[model]") {
   const auto matrix = test::uniform(2000, 2000, 8000, 5);
-  model::ClosedFormModel closed(matrix, model::default_ceilings(2));
+  model::ClosedFormModel closed(matrix, test::server_ceilings(2));
   const CostTerms csr =
       closed.terms(schedule::csr_point({schedule::Op::kSpmv, schedule::ValueType::kF32, 1}, 2));
   const CostTerms dense =
@@ -62,7 +63,7 @@ TEST_CASE("cost_features: finite for every sampled point, on empty and tiny patt
     for (const auto& [op, rhs] : {std::pair{schedule::Op::kSpmv, 1}, std::pair{schedule::Op::kSpmm, 64}}) {
       const schedule::ScheduleSpace space({op, schedule::ValueType::kF32, rhs}, matrix.dims,
                                           {2, 20, INT64_MAX});
-      model::ClosedFormModel closed(matrix, model::default_ceilings(2));
+      model::ClosedFormModel closed(matrix, test::server_ceilings(2));
       const CostTerms csr = closed.terms(schedule::csr_point(space.problem(), 2));
       for (int n = 0; n < 100; ++n) {
         const auto point = space.sample_stratified(random, schedule::kStrata[random.below(6)]);

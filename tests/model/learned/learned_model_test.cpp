@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "../patterns.hpp"
+#include "../server_ceilings.hpp"
 #include "naive_network.hpp"
 #include "random_model.hpp"
 #include "waco/matrix/synthetic.hpp"
@@ -76,7 +77,7 @@ TEST_CASE("learned_model: every layer agrees with the definition, for every op",
     const auto points = f.points(60);
     const std::vector<float> embeddings = learned.embed_schedules(points, kThreads);
     const Retriever retriever(learned, pattern);
-    model::ClosedFormModel closed(f.tensor, model::default_ceilings(kThreads));
+    model::ClosedFormModel closed(f.tensor, test::server_ceilings(kThreads));
     LearnedCostModel costs(learned, pattern, f.problem, closed, kThreads);
     const std::vector<double> ratios = costs.costs(points);
     const model::CostTerms csr = closed.terms(schedule::csr_point(f.problem, kThreads));
@@ -121,7 +122,7 @@ TEST_CASE("learned_model: a point costs the same bits in any batch and on any nu
 TEST_CASE("learned_model: costs are positive ratios, with embeddings at hand or not", "[model]") {
   const Fixture f(Op::kSpmv, 4);
   const LearnedModel learned = f.load();
-  model::ClosedFormModel closed(f.tensor, model::default_ceilings(kThreads));
+  model::ClosedFormModel closed(f.tensor, test::server_ceilings(kThreads));
   LearnedCostModel costs(learned, learned.embed_pattern(f.tensor, f.problem), f.problem, closed, kThreads);
   const auto points = f.points(100);
   const std::vector<double> ratios = costs.costs(points);
