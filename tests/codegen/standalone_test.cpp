@@ -114,6 +114,45 @@ TEST_CASE("standalone: a split that does not divide the dimension is refused, no
   CHECK(run.err.find("another shape") != std::string::npos);
 }
 
+TEST_CASE("standalone: the documented command compiles an object that other files use", "[codegen]") {
+  const Folder folder;
+  std::ofstream(folder.file("kernel.cpp")) << codegen::emit_standalone(
+      schedule::parse("sddmm f64 K=2 | A: i1:U j:C i0:U [i/2] | loop: i1 j i0 k | par: serial"),
+      codegen::any_shape(), 32, {});
+  std::ofstream(folder.file("main.c")) << R"(
+#define WACO_DECLARATIONS_ONLY
+#include "kernel.cpp"
+int main(void) {
+  const int64_t dims[] = {3, 3}, rows[] = {2, 0, 1}, columns[] = {1, 2, 0};
+  const int64_t* coords[] = {rows, columns};
+  const double values[] = {3, 1, 2}, others[] = {6, 1, -2};
+  const double b[] = {1, 2, 3, 4, 5, 6}, c[] = {1, 1, 2, 0, 0, 3}; /* rows of B and columns of C */
+  double stored[16], result[3];
+  waco_handle* handle;
+  if (waco_create_coo(dims, 3, coords, values, 0, 0, &handle)) return 1;
+  if (waco_num_stored(handle) != 6) return 2;
+  if (waco_run(handle, b, c, stored) || waco_unpack_values(handle, stored, result)) return 3;
+  if (result[0] != 3 * 10 || result[1] != 1 * 6 || result[2] != 2 * 7) return 4;
+  if (waco_update_values(handle, others) || waco_run(handle, b, c, stored)) return 5;
+  if (waco_unpack_values(handle, stored, result)) return 6;
+  if (result[0] != 6 * 10 || result[1] != 1 * 6 || result[2] != -2 * 7) return 7;
+  waco_destroy(handle);
+  return 0;
+}
+)";
+  const auto run = [&](const std::string& command) {
+    const RunResult result = run_process({"sh", "-c", "cd \"$0\" && " + command, folder.file("")});
+    INFO(command << "\n" << result.err);
+    CHECK(result.end.code == 0);
+    return result.ok();
+  };
+  REQUIRE(
+      run("g++ -O3 -march=native -fassociative-math -fno-signed-zeros -fno-trapping-math -fopenmp -c "
+          "kernel.cpp"));
+  REQUIRE(run("gcc -c main.c && g++ -fopenmp main.o kernel.o -o main"));
+  CHECK(run("./main"));
+}
+
 TEST_CASE("standalone: two kernels live in one C program under their own prefixes", "[codegen]") {
   Folder folder;
   const auto emit = [&](const char* text, const char* prefix, const char* object) {
