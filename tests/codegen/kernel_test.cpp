@@ -54,6 +54,22 @@ TEST_CASE("kernel: random points of mttkrp equal the reference", "[codegen]") {
   check_random_points("mttkrp");
 }
 
+TEST_CASE("kernel: kernels for 16-byte vectors equal the reference", "[codegen]") {
+  for (const char* text : {
+           "spmv f32 | A: i:U k:C | loop: i k | par: i static x2 | unroll 16",
+           "spmv f64 | A: i1:U i0:U k:L [i/8 sort:64] | loop: i1 k i0 | par: i1 static x2",
+           "spmm f32 J=37 | A: i:U k:C | loop: i k j | par: i static x2 | stream",
+           "sddmm f32 K=50 | A: i:U j:C | loop: i j k | par: i static x2 | unroll 4",
+           "mttkrp f64 J=20 | A: i:C k:S l:S | loop: i k l j | par: i balanced x2",
+       }) {
+    const schedule::SuperSchedule point = schedule::parse(text);
+    Random random(13);
+    const auto tensor = random_small_tensor(schedule::sparse_order(point.problem.op), random);
+    INFO(text);
+    CHECK(check_point(point, tensor, test_cache(), 16) == "");
+  }
+}
+
 TEST_CASE("kernel: spmv formats equal the reference", "[codegen]") {
   for (const char* text : {
            "spmv f32 | A: i:U k:C | loop: i k | par: serial",

@@ -141,7 +141,7 @@ Case random_case(uint64_t seed, int64_t n, const std::string& only_op) {
 }
 
 std::string check_point(const schedule::SuperSchedule& point, const matrix::SparseTensor& tensor,
-                        const measure::KernelCache& cache) {
+                        const measure::KernelCache& cache, int vector_bytes) {
   const auto& problem = point.problem;
   const std::array<int64_t, 3> dims = three(tensor.dims);
   Storage storage = pack(tensor, point.format, problem.op, problem.type, 2);
@@ -152,7 +152,8 @@ std::string check_point(const schedule::SuperSchedule& point, const matrix::Spar
     return fmt::format("predicted {} bytes, {} values; packed {} bytes, {} values", predicted.total_bytes,
                        predicted.num_stored, storage.bytes(), num_stored);
 
-  const Binding binding = bind(point, dims, num_stored, cache.compiler().target().vector_bytes);
+  if (vector_bytes == 0) vector_bytes = cache.compiler().target().vector_bytes;
+  const Binding binding = bind(point, dims, num_stored, vector_bytes);
   for (int l = 0; l < storage.abi().format.num_levels; ++l)
     if (storage.abi().level[l].crd_bytes != binding.crd_bytes[static_cast<size_t>(l)])
       return fmt::format("level {} was packed with {}-byte coordinates, the kernel expects {}", l,
