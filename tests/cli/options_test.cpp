@@ -13,15 +13,8 @@ constexpr const char* kCsr = "spmv f32 | A: i:U k:C | loop: i k | par: serial";
 }  // namespace
 
 TEST_CASE("cli: --help shows examples and --version the commit, on stdout", "[cli]") {
-  for (const char* name : {"waco-tune", "waco-codegen", "waco-bench", "waco-collect"}) {
-    const RunResult help = Program(name).with("--help").run();
-    CHECK(help.ok());
-    CHECK(help.out.find("Examples:") != std::string::npos);
-    const RunResult version = Program(name).with("--version").run();
-    CHECK(version.ok());
-    CHECK(version.out.find(std::string(name) + " ") == 0);
-    CHECK(version.out.find("commit ") != std::string::npos);
-  }
+  for (const char* name : {"waco-tune", "waco-codegen", "waco-bench", "waco-collect", "waco-index"})
+    check_help_and_version(name);
 }
 
 TEST_CASE("cli: wrong options end with code 2 and say what is wrong", "[cli]") {

@@ -104,6 +104,18 @@ inline void check_refused(const Program& program, int code, const std::string& t
   CHECK(result.err.find(text) != std::string::npos);
 }
 
+/// What every program says of itself, on stdout.
+inline void check_help_and_version(const std::string& name) {
+  const RunResult help = Program(name).with("--help").run();
+  INFO(help.out);
+  CHECK(help.ok());
+  CHECK(help.out.find("Examples:") != std::string::npos);
+  const RunResult version = Program(name).with("--version").run();
+  CHECK(version.ok());
+  CHECK(version.out.find(name + " ") == 0);
+  CHECK(version.out.find("commit ") != std::string::npos);
+}
+
 /// A folder with inputs and room for outputs.
 class Workspace {
  public:

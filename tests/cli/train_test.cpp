@@ -42,6 +42,10 @@ std::string stop_training(Program program) {
 
 }  // namespace
 
+TEST_CASE("cli: waco-train shows examples and its commit", "[cli]") {
+  check_help_and_version("waco-train");
+}
+
 TEST_CASE("cli: waco-train writes a model, reports its metrics and draws curves", "[cli]") {
   const SmallTraining small;
   const RunResult run = small.train("model").with("--json", "--plot", small.path("curves.html")).run();

@@ -1,6 +1,7 @@
 // The main job through the real program: documents, plans and kernels.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdlib>
 
 #include "program.hpp"
 #include "waco/schedule/super_schedule.hpp"
@@ -41,6 +42,13 @@ void check_kernel(const Workspace& work, const std::string& kernel, const std::s
   INFO(run.out << run.err);
   CHECK(run.ok());
   CHECK(run.out.find("passed") != std::string::npos);
+}
+
+/// The program with `file` as its stdin.
+RunResult run_on(const Program& program, const std::string& file) {
+  std::vector<std::string> arguments{"sh", "-c", "exec \"$@\" < \"$0\"", file};
+  for (const std::string& argument : program.arguments()) arguments.push_back(argument);
+  return run_process(arguments);
 }
 
 }  // namespace
@@ -143,6 +151,67 @@ TEST_CASE("cli: the kernel of CSR is emitted when the verdict is to stay on CSR"
     REQUIRE(any.ok());
     CHECK_THAT(any.out, Catch::Contains("schedule(dynamic, chunk)"));
   }
+}
+
+TEST_CASE("cli: code 4 and no outputs when every kernel is wrong", "[cli]") {
+  const Workspace work;
+  const std::string matrix = work.matrix(), plan = work.path("plan.json"), kernel = work.path("kernel.cpp");
+  std::filesystem::create_directory(work.path("bin"));
+  // Compiles kernels that compute nothing. It is found in PATH: commands are split at blanks.
+  const std::string script = work.write("bin/spoiling-c++", R"(#!/bin/sh
+for a; do
+  case $a in *kernel.cpp)
+    sed -i 's/extern "C" int waco_kernel(/static int unused(/' "$a"
+    echo 'extern "C" int waco_kernel(void*, void*) { return 0; }' >> "$a" ;;
+  esac
+done
+exec c++ "$@"
+)");
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  const std::string path = work.path("bin") + ":" + std::getenv("PATH");
+  const auto spoiled = [&](Program program) {
+    return program.with("--compiler", "spoiling-c++")
+        .environment("PATH", path)
+        .environment("XDG_CACHE_HOME", work.path("cache"));
+  };
+  check_refused(
+      spoiled(tune().with(matrix, "--op", "spmv", "--effort", "quick", "-o", plan, "--emit", kernel)), 4,
+      "never written");
+  check_refused(spoiled(codegen().with("--schedule", "spmv f32 | A: i:U k:C | loop: i k | par: serial",
+                                       matrix, "-o", kernel)),
+                4, "never written");
+  CHECK_FALSE(std::filesystem::exists(plan));
+  CHECK_FALSE(std::filesystem::exists(kernel));
+}
+
+TEST_CASE("cli: matrices and lists come from stdin", "[cli]") {
+  const Workspace work;
+  const std::string matrix = work.matrix(), list = work.write("list", matrix + "\n");
+  const auto rank = [] { return tune().with("--op", "spmv", "--effort", "none"); };
+  const RunResult named = rank().with(matrix, "--json").run();
+  REQUIRE(named.ok());
+  const json expected = json::parse(named.out).at("matrix").at("hash");
+  for (const RunResult& run :
+       {run_on(rank().with("-", "--json"), matrix), run_on(rank().with("--list", "-", "--jsonl"), list)}) {
+    INFO(run.err);
+    REQUIRE(run.ok());
+    CHECK(json::parse(run.out).at("matrix").at("hash") == expected);
+  }
+}
+
+TEST_CASE("cli: OMP_NUM_THREADS is the number of threads unless --threads is given", "[cli]") {
+  const Workspace work;
+  const std::string matrix = work.matrix();
+  const auto threads = [&](Program program) {
+    const RunResult run = program.with(matrix, "--op", "spmv", "--effort", "none", "--json")
+                              .environment("OMP_NUM_THREADS", "1")
+                              .run();
+    INFO(run.err);
+    REQUIRE(run.ok());
+    return json::parse(run.out).at("threads").get<int>();
+  };
+  CHECK(threads(Program("waco-tune")) == 1);
+  CHECK(threads(Program("waco-tune").with("--threads", "2")) == 2);
 }
 
 TEST_CASE("cli: outputs that can't be written are told before anything is done", "[cli]") {
