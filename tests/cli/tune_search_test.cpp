@@ -1,4 +1,6 @@
 // waco-tune with each search, with a learned model and with its index.
+#include <functional>
+
 #include "../model/learned/random_model.hpp"
 #include "program.hpp"
 
@@ -32,6 +34,40 @@ json plan_of(const Program& program) {
   REQUIRE(result.end.code == 0);
   return json::parse(result.out);
 }
+
+void edit_manifest(const std::string& model, const std::function<void(json&)>& edit) {
+  json manifest = parse_file(model + "/model.json");
+  edit(manifest);
+  write_file_atomically(model + "/model.json", manifest.dump());
+}
+
+/// A copy of waco-tune with places for built-in models and for the user's own, empty at first.
+struct Installed {
+  Installed() {
+    std::filesystem::create_directories(work.path("bin"));
+    std::filesystem::copy_file(std::string(WACO_BIN_DIR) + "/waco-tune", program);
+  }
+  /// The model that ranks by default, or with `more` options. The program has to say `expected_warning`; when
+  /// that is empty, nothing about another model.
+  std::string ranked(const std::string& expected_warning, const std::vector<std::string>& more = {}) const {
+    RunOptions options;
+    options.environment = {{"XDG_DATA_HOME", home}};
+    std::vector<std::string> arguments{program, matrix, "--op",      "spmv", "--effort",
+                                       "none",  "-q",   "--threads", "2",    "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const RunResult result = run_process(arguments, options);
+    INFO(expected_warning << "\n" << result.err);
+    REQUIRE(result.ok());
+    if (expected_warning.empty()) CHECK(result.err.find("instead") == std::string::npos);
+    CHECK(result.err.find(expected_warning) != std::string::npos);
+    return json::parse(result.out).at("cost_model").get<std::string>();
+  }
+
+  Workspace work;
+  std::string matrix = work.matrix(), program = work.path("bin/waco-tune"),
+              built_in = work.path("share/waco/models/spmv"), home = work.path("home"),
+              users = home + "/waco/models/spmv";
+};
 
 }  // namespace
 
@@ -74,88 +110,73 @@ TEST_CASE("cli: a model without its index, or with a wrong one, is refused", "[c
 TEST_CASE("cli: a model of another machine is used, with a note", "[cli]") {
   const Workspace work;
   const Trained trained(work);
-  json manifest = parse_file(trained.model + "/model.json");
-  manifest["machine"]["cpu"] = "Abacus 9000";
-  write_file_atomically(trained.model + "/model.json", manifest.dump());
+  edit_manifest(trained.model, [](json& manifest) { manifest["machine"]["cpu"] = "Abacus 9000"; });
   const json plan = plan_of(rank(work.matrix()).with("--model", trained.model));
   CHECK(plan.at("warnings").dump().find("Abacus 9000") != std::string::npos);
 }
 
-TEST_CASE("cli: a default model that can't be used costs a warning, and the next one ranks", "[cli]") {
-  const Workspace work;
-  const std::string matrix = work.matrix(), program = work.path("bin/waco-tune"),
-                    built_in = work.path("share/waco/models/spmv"), home = work.path("home"),
-                    users = home + "/waco/models/spmv";
-  std::filesystem::create_directories(work.path("bin"));
-  std::filesystem::copy_file(std::string(WACO_BIN_DIR) + "/waco-tune", program);
-  const auto ranked = [&](const std::string& expected_warning, std::vector<std::string> more = {}) {
-    RunOptions options;
-    options.environment = Program("waco-tune").environment();
-    options.environment["XDG_DATA_HOME"] = home;
-    std::vector<std::string> arguments{program, matrix, "--op",      "spmv", "--effort",
-                                       "none",  "-q",   "--threads", "2",    "--json"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const RunResult result = run_process(arguments, options);
-    INFO(expected_warning << "\n" << result.err);
-    REQUIRE(result.ok());
-    if (expected_warning.empty()) CHECK(result.err.find("instead") == std::string::npos);
-    CHECK(result.err.find(expected_warning) != std::string::npos);
-    return json::parse(result.out).at("cost_model").get<std::string>();
-  };
-  CHECK(ranked("") == "closed-form");
-  test::write_random_model(built_in, schedule::Op::kSpmv, 1);
-  test::write_random_model(users, schedule::Op::kSpmv, 2);
-  const std::string of_user = ranked("");
+TEST_CASE("cli: a default model that can't be used costs a warning and the next one ranks", "[cli]") {
+  const Installed installed;
+  CHECK(installed.ranked("") == "closed-form");
+  test::write_random_model(installed.built_in, schedule::Op::kSpmv, 1);
+  test::write_random_model(installed.users, schedule::Op::kSpmv, 2);
+  const std::string of_user = installed.ranked("");
   CHECK(of_user != "closed-form");
 
-  json manifest = parse_file(users + "/model.json");
-  manifest["encoding_version"] = 0;
-  write_file_atomically(users + "/model.json", manifest.dump());
-  const std::string of_program = ranked(
-      "the next model ranks instead (to repair it, run waco-tune --calibrate "
-      "--op spmv, or delete the folder " +
-      users + ")");
+  edit_manifest(installed.users, [](json& manifest) { manifest["encoding_version"] = 0; });
+  const std::string of_program = installed.ranked(
+      "the next model ranks instead (to repair it, run waco-tune --calibrate --op spmv, or delete the "
+      "folder " +
+      installed.users + ")");
   CHECK(of_program != "closed-form");
   CHECK(of_program != of_user);
-  check_refused(rank(matrix).with("--model", users), 3, "encoding_version is 0");
-  // A list is not begun with what can't rank its op.
-  const auto list = [&](const char* op) {
-    return tune().with("--list", work.write("list", matrix + "\n"), "--op", op, "-o", work.path("r.jsonl"));
-  };
-  check_refused(list("spmm").with("--model", built_in), 2, "the model is for spmv");
-  check_refused(list("spmv").with("--model", built_in, "--search", "exact"), 2, "its index");
-  check_refused(tune().with("--prepare", "3", "--op", "spmm", "--model", built_in), 2, "the model is for");
-  CHECK_FALSE(std::filesystem::exists(work.path("r.jsonl")));
+  check_refused(rank(installed.matrix).with("--model", installed.users), 3, "encoding_version is 0");
 
-  // Of two built-in models the one that was trained on the more similar machine ranks, whatever its name.
-  const std::string near = built_in + "-near", text = read_file(built_in + "/model.json");
-  test::write_random_model(near, schedule::Op::kSpmv, 3);
-  const auto move_elsewhere = [](const std::string& model) {
-    json moved = parse_file(model + "/model.json");
-    moved["machine"] = {{"cpu", "Abacus 9000"}};
-    write_file_atomically(model + "/model.json", moved.dump());
+  std::filesystem::remove_all(installed.users);
+  test::write_random_model(installed.users, schedule::Op::kSpmm);
+  CHECK(installed.ranked("is a model of spmm; the next model ranks instead") == of_program);
+  std::filesystem::create_directories(installed.built_in + "/index");
+  write_file_atomically(installed.built_in + "/index/index.json", "{}");
+  CHECK(installed.ranked("the closed-form model ranks instead (to repair it, install WACO again)") ==
+        "closed-form");
+  CHECK(installed.ranked("", {"--model", "none"}) == "closed-form");
+}
+
+TEST_CASE("cli: a list is not begun with a model that can't rank its op", "[cli]") {
+  const Workspace work;
+  const std::string model = work.path("model"), list = work.write("list", work.matrix() + "\n");
+  test::write_random_model(model, schedule::Op::kSpmv);
+  const auto batch = [&](const char* op) {
+    return tune().with("--list", list, "--op", op, "-o", work.path("r.jsonl"), "--model", model);
   };
-  move_elsewhere(built_in);
-  CHECK(ranked("the next model ranks instead") == ranked("", {"--model", near}));
+  check_refused(batch("spmm"), 2, "the model is for spmv");
+  check_refused(batch("spmv").with("--search", "exact"), 2, "its index");
+  check_refused(tune().with("--prepare", "3", "--op", "spmm", "--model", model), 2, "the model is for");
+  CHECK_FALSE(std::filesystem::exists(work.path("r.jsonl")));
+}
+
+TEST_CASE("cli: of two built-in models that of the more similar machine ranks", "[cli]") {
+  const Installed installed;
+  const std::string &plain = installed.built_in, near = plain + "-near";
+  test::write_random_model(plain, schedule::Op::kSpmv, 1);
+  test::write_random_model(near, schedule::Op::kSpmv, 3);
+  const std::string text = read_file(plain + "/model.json");
+  const auto move_elsewhere = [](json& manifest) { manifest["machine"] = {{"cpu", "Abacus 9000"}}; };
+  edit_manifest(plain, move_elsewhere);
+  const std::string of_near = installed.ranked("", {"--model", near});
+  CHECK(installed.ranked("") == of_near);
   // A folder of models stands for the same choice.
   const std::string folder = std::filesystem::path(near).parent_path();
-  CHECK(ranked("", {"--model", folder}) == ranked("", {"--model", near}));
-  check_refused(rank(matrix).with("--model", folder, "--index", near + "/index"), 2, "is a folder of models");
-  check_refused(rank(matrix).with("--model", "none", "--index", near + "/index"), 2, "--model is none");
-  check_refused(rank(matrix).with("--model", work.path("")), 3, "model.json");
-  write_file_atomically(built_in + "/model.json", text);
-  move_elsewhere(near);
-  CHECK(ranked("the next model ranks instead") == of_program);
-  CHECK(ranked("", {"--model", near}) != of_program);
-  std::filesystem::remove_all(near);
-
-  std::filesystem::remove_all(users);
-  test::write_random_model(users, schedule::Op::kSpmm);
-  CHECK(ranked("is a model of spmm; the next model ranks instead") == of_program);
-  std::filesystem::create_directories(built_in + "/index");
-  write_file_atomically(built_in + "/index/index.json", "{}");
-  CHECK(ranked("the closed-form model ranks instead (to repair it, install WACO again)") == "closed-form");
-  CHECK(ranked("", {"--model", "none"}) == "closed-form");
+  CHECK(installed.ranked("", {"--model", folder}) == of_near);
+  check_refused(rank(installed.matrix).with("--model", folder, "--index", near + "/index"), 2,
+                "is a folder of models");
+  check_refused(rank(installed.matrix).with("--model", "none", "--index", near + "/index"), 2,
+                "--model is none");
+  check_refused(rank(installed.matrix).with("--model", installed.work.path("")), 3, "model.json");
+  write_file_atomically(plain + "/model.json", text);
+  edit_manifest(near, move_elsewhere);
+  CHECK(installed.ranked("") == installed.ranked("", {"--model", plain}));
+  CHECK(installed.ranked("") != of_near);
 }
 
 TEST_CASE("cli: --space lets only formats or only schedules vary", "[cli]") {
