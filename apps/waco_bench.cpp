@@ -47,10 +47,10 @@ class Run {
     for (const std::string& path : options_.matrices) {
       if (stop_()) break;
       ++num_begun;
-      const int code = guarded_main(kProgram, [&] { return one(path); });
-      if (code == static_cast<int>(ExitCode::kCompiler)) return ExitCode::kCompiler;
-      if (code != 0) last = static_cast<ExitCode>(code);
-      num_failed += code != 0 ? 1 : 0;
+      const ExitCode code = guarded(kProgram, [&] { return one(path); }).code;
+      if (code == ExitCode::kCompiler) return ExitCode::kCompiler;
+      if (code != ExitCode::kDone) last = code;
+      num_failed += code != ExitCode::kDone ? 1 : 0;
     }
     finish();
     if (options_.matrices.size() == 1) return num_begun > 0 ? last : ExitCode::kFailed;
@@ -143,7 +143,6 @@ ExitCode run(Options& options, char** argv, const StopToken& stop) {
 
 int main(int argc, char** argv) {
   return guarded_main(kProgram, [&] {
-    release_initial_thread();
     const StopToken stop = stop_on_signals();
     Options options;
     return parse(argc, argv, options) ? run(options, argv, stop) : ExitCode::kDone;

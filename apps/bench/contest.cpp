@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "apps/bench/contestants.hpp"
-#include "apps/bench/pinning.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
+#include "waco/base/initial_thread.hpp"
 #include "waco/measure/statistics.hpp"
 
 namespace waco::bench {

@@ -9,17 +9,4 @@ namespace waco::bench {
 /// the settings are there, or the user has chosen a binding.
 void restart_with_pinned_threads(int threads, char** argv);
 
-/// Lets the initial thread, which OpenMP has bound to one CPU, use all of its places again, so that whatever
-/// it starts (compilers, workers) may use them too.
-void release_initial_thread();
-
-/// Holds the initial thread on its own place while it lives: during timing.
-class InitialThreadPinned {
- public:
-  InitialThreadPinned();
-  ~InitialThreadPinned();
-  InitialThreadPinned(const InitialThreadPinned&) = delete;
-  InitialThreadPinned& operator=(const InitialThreadPinned&) = delete;
-};
-
 }  // namespace waco::bench

@@ -120,6 +120,24 @@ TEST_CASE("cli: a kernel is checked before it is emitted, whatever the effort", 
   check_kernel(work, work.path("kernel.cpp"), matrix);
 }
 
+TEST_CASE("cli: where OpenMP binds threads as many of them are used as without", "[cli]") {
+  const Workspace work;
+  const std::string matrix = work.matrix(10, 10, 0.3);
+  const auto threads = [&](const std::string& name, const std::string& value) {
+    const RunResult result =
+        Program("waco-tune")
+            .with(matrix, "--op", "spmv", "--model", "none", "--effort", "none", "--json")
+            .environment(name, value)
+            .run();
+    INFO(name << "\n" << result.err);
+    REQUIRE(result.ok());
+    return json::parse(result.out).at("threads");
+  };
+  const json unbound = threads("OMP_PROC_BIND", "false");
+  CHECK(threads("OMP_PROC_BIND", "true") == unbound);
+  CHECK(threads("OMP_PLACES", "threads") == unbound);
+}
+
 TEST_CASE("cli: the kernel of CSR is emitted when the verdict is to stay on CSR", "[cli]") {
   Workspace work;
   const std::string matrix = work.matrix(), kernel = work.path("kernel.cpp"), plan = work.path("plan.json");

@@ -48,7 +48,8 @@ struct Outcome {
 /// kFailed.
 Outcome guarded(std::string_view program, const std::function<ExitCode()>& body);
 
-/// The same for a whole program: its exit code.
+/// The same for a whole program: its exit code. Called once, at the start of main, by the initial thread;
+/// first sets up what the process inherits, see release_initial_thread().
 int guarded_main(std::string_view program, const std::function<ExitCode()>& body);
 
 }  // namespace waco

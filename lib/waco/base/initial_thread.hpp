@@ -1,0 +1,21 @@
+// The CPUs of a program's initial thread, which OpenMP may have bound to one place before main began.
+#pragma once
+
+namespace waco {
+
+/// Lets the initial thread use all of OpenMP's places again where OMP_PROC_BIND, OMP_PLACES or
+/// GOMP_CPU_AFFINITY have bound it to the first of them, so that usable_threads() counts them all and
+/// whatever it starts (threads, compilers, workers) may use them too. Does nothing where no binding was asked
+/// for.
+void release_initial_thread();
+
+/// Holds the initial thread on its own place while it lives: during timing.
+class InitialThreadPinned {
+ public:
+  InitialThreadPinned();
+  ~InitialThreadPinned();
+  InitialThreadPinned(const InitialThreadPinned&) = delete;
+  InitialThreadPinned& operator=(const InitialThreadPinned&) = delete;
+};
+
+}  // namespace waco
