@@ -11,6 +11,7 @@
 #include <chrono>
 
 #include "../scoped_variable.hpp"
+#include "waco/base/command_line.hpp"
 #include "waco/base/error.hpp"
 
 using namespace waco;
@@ -39,6 +40,24 @@ TEST_CASE("process: a signal is reported by number", "[base]") {
   CHECK_FALSE(result.end.exited);
   CHECK(result.end.code == SIGSEGV);
   CHECK_THAT(result.end.describe(), Catch::Contains("signal 11"));
+}
+
+TEST_CASE("process: where SIGCHLD is ignored an end is found at once but unknown", "[base]") {
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+  const RunResult result = run_process({"sh", "-c", "exit 0"}, {.timeout_s = 10});
+  ::signal(SIGCHLD, before);
+  CHECK_FALSE(result.timed_out);
+  CHECK_FALSE(result.ok());
+  CHECK_THAT(result.end.describe(), Catch::Contains("SIGCHLD"));
+}
+
+TEST_CASE("process: a program knows its children's ends though its parent ignored SIGCHLD", "[base]") {
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+  const int code = guarded_main("test", [] {
+    return run_process({"sh", "-c", "exit 3"}).end.code == 3 ? ExitCode::kDone : ExitCode::kFailed;
+  });
+  ::signal(SIGCHLD, before);
+  CHECK(code == 0);
 }
 
 TEST_CASE("process: the time limit kills the child and its children", "[base]") {

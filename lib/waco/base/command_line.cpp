@@ -1,6 +1,8 @@
 // What all programs' command lines share, on top of CLI11.
 #include "waco/base/command_line.hpp"
 
+#include <signal.h>
+
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
@@ -103,6 +105,7 @@ int guarded_main(std::string_view program, const std::function<ExitCode()>& body
   // libraries that they need takes longer than all else that hwloc does. Before there are threads.
   ::setenv("HWLOC_PLUGINS_PATH", "/dev/null", 0);
   release_initial_thread();
+  ::signal(SIGCHLD, SIG_DFL);  // whoever started us may ignore it, and then no end of a child is kept
   return static_cast<int>(guarded(program, body).code);
 }
 

@@ -154,6 +154,7 @@ void drain(Pipe& pipe, std::string& text, size_t max_bytes) {
 
 std::string ProcessEnd::describe() const {
   if (exited) return fmt::format("exit code {}", code);
+  if (code == 0) return "an end that the system did not keep: SIGCHLD is ignored";
   const char* text = ::sigdescr_np(code);
   return fmt::format("signal {} ({})", code, text != nullptr ? text : "unknown");
 }
@@ -190,7 +191,9 @@ ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
 std::optional<ProcessEnd> ChildProcess::try_wait() {
   if (!end_ && pid_ > 0) {
     int status = 0;
-    if (::waitpid(pid_, &status, WNOHANG) == pid_) end_ = decode(status);
+    const pid_t found = ::waitpid(pid_, &status, WNOHANG);
+    if (found == pid_) end_ = decode(status);
+    if (found < 0 && errno == ECHILD) end_ = ProcessEnd{};
   }
   return end_;
 }
@@ -210,9 +213,10 @@ ProcessEnd ChildProcess::kill() {
   if (!try_wait()) {
     ::kill(-pid_, SIGKILL);
     int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
-    end_ = decode(status);
+    pid_t found;
+    do found = ::waitpid(pid_, &status, 0);
+    while (found < 0 && errno == EINTR);
+    end_ = found == pid_ ? decode(status) : ProcessEnd{};
   }
   return *end_;
 }

@@ -14,8 +14,9 @@ namespace waco {
 
 /// How a child ended.
 struct ProcessEnd {
-  bool exited =
-      false;  ///< it ended by itself; `code` is its exit status, otherwise the signal that killed it
+  /// It ended by itself; `code` is its exit status, otherwise the signal that killed it. 0 where that is not
+  /// known: the system keeps no ends while SIGCHLD is ignored.
+  bool exited = false;
   int code = 0;
   /// "exit code 1", "signal 11 (Segmentation fault)".
   std::string describe() const;
