@@ -54,6 +54,7 @@ const std::map<std::string, std::string> kExpected = {
     {"order_changes.tns", ":2: 3 of 4 numbers: '1 2 1.0' is incomplete"},
     {"order_grows.tns", ":3: '1.0' follows the 3 numbers"},
     {"page.html", ":1: neither a Matrix Market file"},
+    {"pattern_skew_symmetric.mtx", ":1: a pattern has no signs and can't be skew-symmetric"},
     {"pattern_with_value.mtx",
      ":3: '1.0' follows the 2 numbers of an entry; correct the line, or write 'real'"},
     {"row_too_large.mtx", ":3: row index 3 is outside of the 2 rows"},

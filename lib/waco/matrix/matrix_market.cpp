@@ -69,6 +69,10 @@ void read_banner(TextReader& text, MatrixMarketHeader& header) {
   }
   header.has_value = field_has_value(text, words[3]);
   header.symmetry = symmetry_of(text, words[4]);
+  if (!header.has_value && header.symmetry == Symmetry::kSkewSymmetric) {
+    fail(text,
+         "a pattern has no signs and can't be skew-symmetric; write 'symmetric', or 'real' with values");
+  }
 }
 
 void read_size_line(TextReader& text, std::string_view line, MatrixMarketHeader& header) {

@@ -29,9 +29,9 @@ MatrixMarketHeader read_matrix_market_header(TextReader& text);
 /// skew-symmetric, expanded; upper and lower case in the banner; comment and blank lines anywhere; CRLF;
 /// entries in any order; duplicates, which are summed; explicit zeros, which are kept; values as described at
 /// parse_value, where "inf" and "nan" are values but a number beyond the largest double is an error; an
-/// integer file's values may have a fraction. Not accepted: complex values, hermitian, dense arrays, vectors,
-/// a matrix without rows or columns. `likely_text_bytes` bounds the memory taken before the text is read; -1
-/// takes none.
+/// integer file's values may have a fraction. Not accepted: complex values, hermitian, skew-symmetric
+/// patterns, dense arrays, vectors, a matrix without rows or columns. `likely_text_bytes` bounds the memory
+/// taken before the text is read; -1 takes none.
 ReadResult read_matrix_market(TextReader& text, int64_t likely_text_bytes, const ReadOptions& options);
 
 }  // namespace waco::matrix
