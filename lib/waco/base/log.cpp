@@ -33,7 +33,7 @@ bool stderr_has_colours() {
 }
 
 void set_up_log(std::string_view program, Verbosity verbosity) {
-  auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_st>(
+  auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(
       stderr_has_colours() ? spdlog::color_mode::always : spdlog::color_mode::never);
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
   formatter->add_flag<SeverityFlag>('*').set_pattern(fmt::format("{}: %^%*%$%v", program));
