@@ -1,6 +1,7 @@
 // Inputs of all groups, several groups at a time.
 #include "waco/train/data/preparation.hpp"
 
+#include <omp.h>
 #include <spdlog/spdlog.h>
 
 #include <atomic>
@@ -79,6 +80,7 @@ class Preparing {
 
  private:
   void work() {
+    omp_set_num_threads(1);  // of this worker's own parallel regions: the groups are what runs in parallel
     for (size_t at; (at = next_++) < groups_.size();) {
       if (stop_() || failed_) return;
       try {
@@ -133,7 +135,7 @@ class Preparing {
     const std::optional<matrix::CorpusItem> item = files_.find(group);
     if (!item) return std::nullopt;
     try {
-      matrix::SparseTensor tensor = matrix::make(*item);
+      matrix::SparseTensor tensor = matrix::read_item(*item, {.threads = 1}).tensor;
       if (matrix::pattern_hash(tensor) == group.matrix_hash) return tensor;
       spdlog::warn("{}: has another pattern than the dataset's {}", item->source, group.matrix);
     } catch (const Error& error) {
