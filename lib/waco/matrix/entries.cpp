@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "waco/base/error.hpp"
+#include "waco/base/parallel.hpp"
 
 namespace waco::matrix {
 namespace {
@@ -62,21 +63,11 @@ void parse_and_append(const std::vector<std::string_view>& pieces, const EntryFo
   const auto num_pieces = static_cast<int64_t>(pieces.size());
   if (batch.chunks.size() < pieces.size()) batch.chunks.resize(pieces.size());
   batch.num_used = pieces.size();
-  std::exception_ptr failure;  // only memory can run out here
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (num_pieces > 1)
-  for (int64_t i = -1; i < num_pieces; ++i) {
-    try {
-      if (i < 0) {
-        append(before, tensor);
-      } else {
-        batch.chunks[static_cast<size_t>(i)].parse(pieces[static_cast<size_t>(i)], format, max_entries);
-      }
-    } catch (...) {
-#pragma omp critical(waco_parse_failure)
-      failure = std::current_exception();
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
+  for_each_parallel(1 + num_pieces, num_pieces > 1 ? threads : 1, [&](int64_t i) {
+    if (i == 0) return append(before, tensor);
+    const auto piece = static_cast<size_t>(i - 1);
+    batch.chunks[piece].parse(pieces[piece], format, max_entries);
+  });
 }
 
 /// Adds the piece of text behind those counted to the counts. Throws InputError for a fault, or the first

@@ -3,12 +3,13 @@
 #include "waco/matrix/entry_buckets.hpp"
 
 #include <algorithm>
-#include <exception>
+#include <atomic>
 #include <limits>
 #include <numeric>
 #include <utility>
 
 #include "waco/base/error.hpp"
+#include "waco/base/parallel.hpp"
 
 namespace waco::matrix {
 namespace {
@@ -225,48 +226,31 @@ int64_t EntryBuckets::sort_into(SparseTensor& tensor) const {
   const auto count = static_cast<size_t>(begins.back());
   const int threads = begins.back() < kSerialBelow ? 1 : threads_;
   const size_t at_once = threads == 1 ? 0 : count;
-  std::exception_ptr failure;  // only memory can run out here
-#pragma omp parallel for schedule(static, 1) num_threads(threads)
-  for (int array = 0; array < 3; ++array) {
-    try {
-      std::vector<int64_t>* const coords = array < 2 ? &tensor.coords[static_cast<size_t>(array)] : nullptr;
-      coords != nullptr ? coords->reserve(count) : tensor.values.reserve(count);
-      coords != nullptr ? coords->resize(at_once) : tensor.values.resize(at_once, 1.0);
-    } catch (...) {
-#pragma omp critical(waco_sort_failure)
-      failure = std::current_exception();
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
+  for_each_parallel(3, threads, [&](int64_t array) {
+    std::vector<int64_t>* const coords = array < 2 ? &tensor.coords[static_cast<size_t>(array)] : nullptr;
+    coords != nullptr ? coords->reserve(count) : tensor.values.reserve(count);
+    coords != nullptr ? coords->resize(at_once) : tensor.values.resize(at_once, 1.0);
+  });
 
-  int64_t num_equal = 0;
-#pragma omp parallel num_threads(threads) reduction(+ : num_equal)
-  {
-    Scratch scratch;
-#pragma omp for schedule(dynamic, 1)
-    for (int64_t bucket = 0; bucket < num_buckets_; ++bucket) {
-      const int64_t begin = begins[static_cast<size_t>(bucket)];
-      const int64_t end = begins[static_cast<size_t>(bucket) + 1];
-      if (threads == 1) {  // grown by what stays in cache until it is filled
-        for (auto& column : tensor.coords) column.resize(static_cast<size_t>(end));
-        tensor.values.resize(static_cast<size_t>(end), 1.0);
-      }
-      if (begin == end) continue;
-      try {
-        find_segments(bucket, scratch);
-        if ((int64_t{1} << shift_) <= 4 * (end - begin) + 64) {
-          sort_by_rows(bucket, begin, tensor, scratch);
-          num_equal += finish_rows(bucket, begin, tensor, scratch);
-        } else {
-          num_equal += sort_by_comparison(begin, tensor, scratch);
-        }
-      } catch (...) {
-#pragma omp critical(waco_sort_failure)
-        failure = std::current_exception();
-      }
+  std::atomic<int64_t> num_equal{0};
+  const auto sort_bucket = [&](int64_t bucket, Scratch& scratch) {
+    const int64_t begin = begins[static_cast<size_t>(bucket)];
+    const int64_t end = begins[static_cast<size_t>(bucket) + 1];
+    if (threads == 1) {  // grown by what stays in cache until it is filled
+      for (auto& column : tensor.coords) column.resize(static_cast<size_t>(end));
+      tensor.values.resize(static_cast<size_t>(end), 1.0);
     }
-  }
-  if (failure) std::rethrow_exception(failure);
+    if (begin == end) return;
+    find_segments(bucket, scratch);
+    if ((int64_t{1} << shift_) <= 4 * (end - begin) + 64) {
+      sort_by_rows(bucket, begin, tensor, scratch);
+      num_equal += finish_rows(bucket, begin, tensor, scratch);
+    } else {
+      num_equal += sort_by_comparison(begin, tensor, scratch);
+    }
+  };
+  for_each_parallel(
+      num_buckets_, threads, [] { return Scratch(); }, sort_bucket);
   return num_equal;
 }
 

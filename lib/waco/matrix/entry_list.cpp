@@ -1,41 +1,25 @@
 // Joining the blocks of a generation.
 #include "waco/matrix/entry_list.hpp"
 
-#include <exception>
+#include <omp.h>
+
 #include <numeric>
 #include <utility>
 
 #include "waco/base/error.hpp"
+#include "waco/base/parallel.hpp"
 
 namespace waco::matrix {
-namespace {
-
-/// Calls `work(i)` for i in [0, count) in parallel; an exception of one is thrown here.
-template <typename Work>
-void for_each_block(int64_t count, const Work& work) {
-  std::exception_ptr failure;
-#pragma omp parallel for schedule(dynamic, 1) if (count > 1)
-  for (int64_t i = 0; i < count; ++i) {
-    try {
-      work(static_cast<size_t>(i));
-    } catch (...) {
-#pragma omp critical(waco_generation_failure)
-      failure = std::current_exception();
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
-}
-
-}  // namespace
 
 SparseTensor generate_blocks(std::vector<int64_t> dims, int64_t num_items, int64_t block_items,
                              const FillBlock& fill) {
   WACO_ASSERT(block_items >= 1);
   const int64_t num_blocks = (num_items + block_items - 1) / block_items;
   std::vector<EntryList> blocks(static_cast<size_t>(num_blocks));
-  for_each_block(num_blocks, [&](size_t block) {
-    const int64_t begin = static_cast<int64_t>(block) * block_items;
-    fill(begin, std::min(begin + block_items, num_items), blocks[block]);
+  const int threads = omp_get_max_threads();
+  for_each_parallel(num_blocks, threads, [&](int64_t block) {
+    const int64_t begin = block * block_items;
+    fill(begin, std::min(begin + block_items, num_items), blocks[static_cast<size_t>(block)]);
   });
   std::vector<int64_t> starts(blocks.size() + 1);
   for (size_t block = 0; block < blocks.size(); ++block) {
@@ -46,7 +30,8 @@ SparseTensor generate_blocks(std::vector<int64_t> dims, int64_t num_items, int64
   tensor.coords.resize(tensor.dims.size());
   for (auto& column : tensor.coords) column.resize(static_cast<size_t>(starts.back()));
   tensor.values.resize(static_cast<size_t>(starts.back()));
-  for_each_block(num_blocks, [&](size_t block) {
+  for_each_parallel(num_blocks, threads, [&](int64_t i) {
+    const auto block = static_cast<size_t>(i);
     EntryList entries = std::move(blocks[block]);  // freed as soon as it is copied
     for (size_t mode = 0; mode < tensor.coords.size(); ++mode) {
       std::copy(entries.coords[mode].begin(), entries.coords[mode].end(),

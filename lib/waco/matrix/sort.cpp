@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <memory>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "waco/base/error.hpp"
+#include "waco/base/parallel.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
 
 namespace waco::matrix {
@@ -200,13 +202,10 @@ int64_t BucketSort::sort_bucket(int64_t bucket, Scratch& scratch) {
 
 int64_t BucketSort::run() {
   partition();
-  int64_t duplicates = 0;
-#pragma omp parallel num_threads(threads_) reduction(+ : duplicates)
-  {
-    Scratch scratch;
-#pragma omp for schedule(dynamic, 1)
-    for (int64_t bucket = 0; bucket < num_buckets_; ++bucket) duplicates += sort_bucket(bucket, scratch);
-  }
+  std::atomic<int64_t> duplicates{0};
+  for_each_parallel(
+      num_buckets_, threads_, [] { return Scratch(); },
+      [&](int64_t bucket, Scratch& scratch) { duplicates += sort_bucket(bucket, scratch); });
   return duplicates;
 }
 

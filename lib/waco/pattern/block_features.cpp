@@ -9,6 +9,7 @@
 #include <bit>
 
 #include "waco/base/error.hpp"
+#include "waco/base/parallel.hpp"
 #include "waco/pattern/row_panels.hpp"
 #include "waco/pattern/stamp_set.hpp"
 
@@ -162,12 +163,12 @@ class PanelCounter {
 PanelCounts count_all(const matrix::SparseTensor& matrix, int threads) {
   const std::vector<RowPanel> panels = choose_row_panels(matrix);
   std::vector<PanelCounts> counts(panels.size());
-#pragma omp parallel num_threads(threads) if (panels.size() > 1)
-  {
-    PanelCounter counter;
-#pragma omp for schedule(dynamic, 1)
-    for (size_t p = 0; p < panels.size(); ++p) counts[p] = counter.count(matrix, panels[p]);
-  }
+  for_each_parallel(
+      static_cast<int64_t>(panels.size()), threads, [] { return PanelCounter(); },
+      [&](int64_t number, PanelCounter& counter) {
+        const auto p = static_cast<size_t>(number);
+        counts[p] = counter.count(matrix, panels[p]);
+      });
   PanelCounts total;
   for (const PanelCounts& panel : counts) total += panel;
   return total;

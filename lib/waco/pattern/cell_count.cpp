@@ -5,9 +5,11 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 #include "waco/base/error.hpp"
+#include "waco/base/parallel.hpp"
 #include "waco/pattern/distinct_keys.hpp"
 #include "waco/pattern/divider.hpp"
 
@@ -68,10 +70,10 @@ int64_t count_in_panels(const SparseTensor& tensor, int64_t panel, int mode, int
       std::clamp<int64_t>(kMaxMarkersInAll / std::max<int64_t>(num_markers, 1), 1, omp_get_max_threads()));
   const std::vector<int64_t> bounds = panel_ranges(rows, panel, parts);
   return with_divider(cell, dim, [&](auto divide) {
-    int64_t count = 0;
-#pragma omp parallel for schedule(static, 1) reduction(+ : count)
-    for (int part = 0; part < parts; ++part) {
+    std::atomic<int64_t> total{0};
+    for_each_parallel(parts, omp_get_max_threads(), [&](int64_t part) {
       std::vector<uint32_t> stamps(static_cast<size_t>(num_markers), 0);
+      int64_t count = 0;
       uint32_t stamp = 0;
       int64_t panel_end = -1;  // first row beyond the current panel
       for (int64_t p = bounds[static_cast<size_t>(part)]; p < bounds[static_cast<size_t>(part) + 1]; ++p) {
@@ -87,8 +89,9 @@ int64_t count_in_panels(const SparseTensor& tensor, int64_t panel, int mode, int
         count += mark != stamp;
         mark = stamp;
       }
-    }
-    return count;
+      total += count;
+    });
+    return total.load();
   });
 }
 

@@ -5,9 +5,12 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <vector>
+
+#include "waco/base/parallel.hpp"
 
 namespace waco::pattern {
 
@@ -78,15 +81,15 @@ int64_t count_distinct_keys(int64_t num_keys, KeyOf key_of) {
       keys[static_cast<size_t>(next[static_cast<size_t>(part) * num_buckets + bucket_of(key)]++)] = key;
     }
 
-  int64_t distinct = 0;
-#pragma omp parallel reduction(+ : distinct)
-  {
-    std::vector<Key> table;
-#pragma omp for schedule(dynamic, 1)
-    for (size_t bucket = 0; bucket < num_buckets; ++bucket)
-      distinct += count_distinct_in_bucket(keys.data() + bucket_begin[bucket],
-                                           keys.data() + bucket_begin[bucket + 1], table);
-  }
+  std::atomic<int64_t> distinct{0};
+  const auto count_bucket = [&](int64_t number, std::vector<Key>& table) {
+    const auto bucket = static_cast<size_t>(number);
+    distinct += count_distinct_in_bucket(keys.data() + bucket_begin[bucket],
+                                         keys.data() + bucket_begin[bucket + 1], table);
+  };
+  for_each_parallel(
+      static_cast<int64_t>(num_buckets), omp_get_max_threads(), [] { return std::vector<Key>(); },
+      count_bucket);
   return distinct;
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 
+#include "waco/base/parallel.hpp"
 #include "waco/pattern/distinct_keys.hpp"
 #include "waco/pattern/stamp_set.hpp"
 
@@ -171,12 +172,12 @@ std::vector<std::pair<int64_t, int64_t>> choose_panels(const matrix::SparseTenso
 PanelCounts count_all(const matrix::SparseTensor& tensor, int threads) {
   const auto panels = choose_panels(tensor);
   std::vector<PanelCounts> counts(panels.size());
-#pragma omp parallel num_threads(threads) if (panels.size() > 1)
-  {
-    PanelCounter counter(tensor);
-#pragma omp for schedule(dynamic, 1)
-    for (size_t p = 0; p < panels.size(); ++p) counts[p] = counter.count(panels[p].first, panels[p].second);
-  }
+  for_each_parallel(
+      static_cast<int64_t>(panels.size()), threads, [&] { return PanelCounter(tensor); },
+      [&](int64_t number, PanelCounter& counter) {
+        const auto p = static_cast<size_t>(number);
+        counts[p] = counter.count(panels[p].first, panels[p].second);
+      });
   PanelCounts total;
   for (const PanelCounts& panel : counts) total += panel;
   return total;

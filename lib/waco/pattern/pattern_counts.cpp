@@ -1,16 +1,21 @@
 // Memoised counts over one sparsity pattern.
 #include "waco/pattern/pattern_counts.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <functional>
 #include <utility>
 
 #include "waco/base/error.hpp"
+#include "waco/base/parallel.hpp"
 #include "waco/pattern/cell_count.hpp"
 #include "waco/pattern/divider.hpp"
 
 namespace waco::pattern {
 namespace {
+
+constexpr int64_t kRowsTogether = 256;  ///< that a thread takes at once
 
 /// Runs of equal coordinates of mode 0.
 std::vector<int64_t> find_row_starts(const std::vector<int64_t>& rows) {
@@ -98,15 +103,17 @@ std::shared_ptr<const std::vector<int64_t>> PatternCounts::row_slots(const CellS
   const bool whole = cell[1] == 1 && (tensor_.order() == 2 || cell[2] == 1);
   const int64_t* columns = tensor_.coords[1].data();
   with_divider(cell[1], dim(1), [&](auto divide) {
-#pragma omp parallel for schedule(dynamic, 256)
-    for (int64_t r = 0; r < num_rows; ++r) {
-      const int64_t begin = starts[static_cast<size_t>(r)];
-      const int64_t end = starts[static_cast<size_t>(r) + 1];
-      (*slots)[static_cast<size_t>(r)] = whole ? end - begin
-                                         : tensor_.order() == 2
-                                             ? distinct_in_row(columns, begin, end, divide)
-                                             : distinct_in_fiber(tensor_, begin, end, cell);
-    }
+    for_each_parallel(num_cells_along(num_rows, kRowsTogether), omp_get_max_threads(), [&](int64_t block) {
+      const int64_t block_end = std::min(num_rows, (block + 1) * kRowsTogether);
+      for (int64_t r = block * kRowsTogether; r < block_end; ++r) {
+        const int64_t begin = starts[static_cast<size_t>(r)];
+        const int64_t end = starts[static_cast<size_t>(r) + 1];
+        (*slots)[static_cast<size_t>(r)] = whole ? end - begin
+                                           : tensor_.order() == 2
+                                               ? distinct_in_row(columns, begin, end, divide)
+                                               : distinct_in_fiber(tensor_, begin, end, cell);
+      }
+    });
   });
   slots_cell_ = cell;
   slots_ = std::move(slots);

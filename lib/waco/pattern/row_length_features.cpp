@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "waco/base/parallel.hpp"
 #include "waco/pattern/row_lengths.hpp"
 
 namespace waco::pattern {
@@ -132,11 +133,10 @@ WindowPadding pad_window(std::vector<int32_t> lengths) {
 /// ELL and SELL-C-sigma storage over nonzeros, for sampled windows; sorted as a whole, exactly.
 void add_slice_padding(const RowLengths& lengths, const std::string& what, int threads,
                        FeatureList& features) {
-  const auto num_windows = static_cast<int64_t>(lengths.windows.size());
   std::vector<WindowPadding> windows(lengths.windows.size());
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (num_windows > 1)
-  for (int64_t w = 0; w < num_windows; ++w)
+  for_each_parallel(static_cast<int64_t>(windows.size()), threads, [&](int64_t w) {
     windows[static_cast<size_t>(w)] = pad_window(lengths.windows[static_cast<size_t>(w)]);
+  });
   for (size_t l = 0; l < kLanes.size(); ++l) {
     for (size_t s = 0; s < kSortWindows.size(); ++s) {
       double stored = 0, nonzeros = 0;

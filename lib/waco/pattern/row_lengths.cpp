@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "waco/base/parallel.hpp"
+
 namespace waco::pattern {
 namespace {
 
@@ -168,15 +170,14 @@ RowLengths measure_row_lengths(const matrix::SparseTensor& tensor, int threads) 
 
   const int num_parts = std::max(1, std::min(threads, static_cast<int>(1 + lengths.num_nonzeros / 16384)));
   std::vector<Counts> counts(static_cast<size_t>(num_parts));
-#pragma omp parallel for num_threads(num_parts) schedule(static, 1)
-  for (int part = 0; part < num_parts; ++part) {
+  for_each_parallel(num_parts, num_parts, [&](int64_t part) {
     const auto cut = [&](int64_t p) {
       if (p == 0 || p == num_parts) return p == 0 ? 0 : lengths.num_nonzeros;
       const int64_t row = rows[static_cast<size_t>(lengths.num_nonzeros * p / num_parts)];
       return first_of(row / RowLengths::kChunks[1] * RowLengths::kChunks[1]);
     };
     counts[static_cast<size_t>(part)] = Scan(rows, step, lengths.windows).run(cut(part), cut(part + 1));
-  }
+  });
   merge(lengths, counts);
   return lengths;
 }

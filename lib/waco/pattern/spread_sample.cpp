@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "waco/base/parallel.hpp"
 #include "waco/pattern/distinct_keys.hpp"
 
 namespace waco::pattern {
@@ -112,12 +113,9 @@ double distinct_in_windows(const matrix::SparseTensor& tensor, int mode, int shi
 }
 
 void run_tasks(const std::vector<std::function<void(StampSet&)>>& tasks, int threads) {
-#pragma omp parallel num_threads(threads)
-  {
-    StampSet seen(kTaskTableBits);
-#pragma omp for schedule(dynamic, 1)
-    for (size_t t = 0; t < tasks.size(); ++t) tasks[t](seen);
-  }
+  for_each_parallel(
+      static_cast<int64_t>(tasks.size()), threads, [] { return StampSet(kTaskTableBits); },
+      [&](int64_t t, StampSet& seen) { tasks[static_cast<size_t>(t)](seen); });
 }
 
 }  // namespace waco::pattern
