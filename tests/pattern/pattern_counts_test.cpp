@@ -87,6 +87,16 @@ TEST_CASE("pattern_counts: cells are exact when dimensions exceed every counter"
     CHECK(counts.num_cells(cell) == cells_by_set(tensor, cell));
 }
 
+TEST_CASE("pattern_counts: cells at the end of the largest dimension", "[pattern]") {
+  const int64_t last = INT64_MAX - 1;
+  const auto tensor =
+      make_tensor({INT64_MAX, 3}, {{0, 0}, {last - 2, 0}, {last - 1, 0}, {last, 0}, {last, 2}});
+  const PatternCounts counts(tensor);
+  CHECK(counts.num_cells({48, 1, 0}) == 3);
+  CHECK(counts.num_cells({INT64_MAX, 1, 0}) == 2);
+  CHECK(counts.num_cells({1, 0, 0}) == 4);
+}
+
 TEST_CASE("pattern_counts: hashing counts enough keys to need buckets", "[pattern]") {
   Random random(5);
   const matrix::SparseTensor tensor = random_tensor({3000, 3000, 3000}, 60000, random);

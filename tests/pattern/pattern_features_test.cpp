@@ -135,6 +135,19 @@ TEST_CASE("pattern_features: finite for every shape, with the same names", "[pat
   }
 }
 
+TEST_CASE("pattern_features: the largest dimensions are counted to their last row and column", "[pattern]") {
+  const int64_t last = INT64_MAX - 1;
+  auto f = features_of(make_tensor({INT64_MAX, 3}, {{0, 0}, {last - 1, 1}, {last, 2}}));
+  CHECK(f.at("diagonal_goes_on") == Approx(1.0 / 3));
+  CHECK(f.at("blocks_1x1024") == 0);
+  CHECK(f.at("rows_imbalance_2") == Approx(std::log2(4.0 / 3)));
+
+  std::set<std::vector<int64_t>> coords;  // so many in the last rows that panels are cut to stripes
+  for (int64_t n = 0; n < 70000; ++n) coords.insert({last - n % 2, last - n / 2 * (INT64_MAX / 35000)});
+  f = features_of(make_tensor({INT64_MAX, INT64_MAX}, coords));
+  CHECK(f.at("column_in_row_before") == Approx(0.5).margin(0.01));
+}
+
 TEST_CASE("pattern_features: threads change nothing", "[pattern]") {
   for (const char* recipe : {"rmat scale=13 degree=12", "fem nx=20 ny=20 nz=20 dof=3",
                              "tensor-power i=800 k=900 l=700 nnz=120000"}) {

@@ -79,7 +79,8 @@ int64_t count_in_panels(const SparseTensor& tensor, int64_t panel, int mode, int
       for (int64_t p = bounds[static_cast<size_t>(part)]; p < bounds[static_cast<size_t>(part) + 1]; ++p) {
         const int64_t row = rows[static_cast<size_t>(p)];
         if (row >= panel_end) {
-          panel_end = (row / panel + 1) * panel;
+          const int64_t panel_begin = row - row % panel;
+          panel_end = panel_begin > INT64_MAX - panel ? INT64_MAX : panel_begin + panel;
           if (++stamp == 0) {
             std::fill(stamps.begin(), stamps.end(), 0);
             stamp = 1;

@@ -150,6 +150,7 @@ void add_slice_padding(const RowLengths& lengths, const std::string& what, int t
     double stored = 0;
     int64_t at = 0;  // rows so far, longest first; a slice is as wide as its first row
     lengths.for_each_length([&](int64_t length, int64_t count) {
+      if (length == 0) return;
       const int64_t slices = (at + count + kLanes[l] - 1) / kLanes[l] - (at + kLanes[l] - 1) / kLanes[l];
       stored += static_cast<double>(slices * kLanes[l]) * static_cast<double>(length);
       at += count;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "waco/base/parallel.hpp"
+#include "waco/pattern/divider.hpp"
 
 namespace waco::pattern {
 namespace {
@@ -114,8 +115,8 @@ class Scan {
 
 /// Sampled windows, filled with zeros; returns the step between them in windows.
 int64_t make_windows(RowLengths& lengths) {
-  const int64_t blocks = (lengths.num_rows + RowLengths::kWindow - 1) / RowLengths::kWindow;
-  const int64_t step = std::max<int64_t>(1, (blocks + kMaxWindows - 1) / kMaxWindows);
+  const int64_t blocks = num_cells_along(lengths.num_rows, RowLengths::kWindow);
+  const int64_t step = std::max<int64_t>(1, num_cells_along(blocks, kMaxWindows));
   for (int64_t block = 0; block < blocks; block += step)
     lengths.windows.emplace_back(
         static_cast<size_t>(std::min(RowLengths::kWindow, lengths.num_rows - block * RowLengths::kWindow)),

@@ -47,9 +47,10 @@ int64_t nonzeros_in(const matrix::SparseTensor& matrix, const RowPanel& panel) {
 void cut_to_stripe(const matrix::SparseTensor& matrix, RowPanel& panel, int64_t at) {
   const int64_t cols = matrix.dims[1];
   panel.first_col = matrix.coords[1][static_cast<size_t>(at)] / kPanelRowStep * kPanelRowStep;
-  for (int64_t width = kPanelRowStep; panel.last_col == INT64_MAX || width / 2 < cols; width *= 2) {
-    panel.last_col = std::min(cols, panel.first_col + width) - 1;
-    if (nonzeros_in(matrix, panel) >= kPanelNonzeros || panel.last_col == cols - 1) break;
+  const int64_t widest = cols - panel.first_col;
+  for (int64_t width = std::min(kPanelRowStep, widest);; width = width > widest / 2 ? widest : 2 * width) {
+    panel.last_col = panel.first_col + width - 1;
+    if (width == widest || nonzeros_in(matrix, panel) >= kPanelNonzeros) break;
   }
 }
 
@@ -60,18 +61,21 @@ std::vector<RowPanel> choose_row_panels(const matrix::SparseTensor& matrix) {
   const int64_t nonzeros = matrix.num_nonzeros();
   const bool all = nonzeros <= kPanelNonzeros * kMostPanels;
   const auto row_of = [&](int64_t n) { return rows[static_cast<size_t>(n)]; };
-  const auto first_of = [&](int64_t row, int64_t from) {
-    return static_cast<int64_t>(std::lower_bound(rows.begin() + from, rows.end(), row) - rows.begin());
+  // The first nonzero, from `from` on, that is not in a group of kPanelRowStep rows before `group`.
+  const auto first_of = [&](int64_t group, int64_t from) {
+    const auto before = [group](int64_t row) { return row / kPanelRowStep < group; };
+    return static_cast<int64_t>(std::partition_point(rows.begin() + from, rows.end(), before) - rows.begin());
   };
   std::vector<RowPanel> panels;
   int64_t next = 0;  // first nonzero that is in no panel yet
   for (int64_t p = 0; next < nonzeros && (all || p < kMostPanels); ++p) {
     const int64_t wanted = all ? next : std::max(next, (nonzeros * p + nonzeros / 2) / kMostPanels);
     RowPanel panel;
-    panel.first_row = row_of(wanted) / kPanelRowStep * kPanelRowStep;
-    panel.begin = std::max(next, first_of(panel.first_row, 0));
+    const int64_t group = row_of(wanted) / kPanelRowStep;
+    panel.first_row = group * kPanelRowStep;
+    panel.begin = std::max(next, first_of(group, 0));
     const int64_t last = std::min(panel.begin + kPanelNonzeros, nonzeros) - 1;
-    panel.end = first_of((row_of(last) / kPanelRowStep + 1) * kPanelRowStep, last);
+    panel.end = first_of(row_of(last) / kPanelRowStep + 1, last);
     next = panel.end;
     if (!all && panel.end - panel.begin > kMostNonzeros)
       cut_to_stripe(matrix, panel, panel.begin + (panel.end - panel.begin) / (kMostPanels + 1) * (p + 1));
