@@ -5,7 +5,8 @@
 
 namespace waco {
 
-/// Owns a loaded topology of the CPUs this process may see. Throws EnvironmentError when hwloc can't load it.
+/// Owns a loaded topology of the whole machine, whatever this process may use of it. Throws EnvironmentError
+/// when hwloc can't load it.
 class Topology {
  public:
   Topology();

@@ -152,6 +152,7 @@ int omp_num_threads() {
 
 Topology::Topology() {
   if (hwloc_topology_init(&topology_) != 0) throw EnvironmentError("hwloc can't be initialised");
+  hwloc_topology_set_flags(topology_, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   if (hwloc_topology_load(topology_) != 0) {
     hwloc_topology_destroy(topology_);
     throw EnvironmentError("hwloc can't read the machine's topology");
