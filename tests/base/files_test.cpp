@@ -40,6 +40,26 @@ TEST_CASE("files: links are followed, permissions kept, and devices written to",
   CHECK_THROWS_WITH(check_can_be_written(folder.path()), Catch::Contains("is a folder"));
 }
 
+TEST_CASE("files: a folder takes the place of another, of a link's too, or of none", "[base]") {
+  const TemporaryFolder folder;
+  const fs::path place = folder.path() / "place", link = folder.path() / "link",
+                 fresh = folder.path() / "fresh";
+  fs::create_directory_symlink("place", link);
+  for (const fs::path& target : {place, place, link}) {
+    fs::create_directory(fresh);
+    write_file_atomically(fresh / "new", "");
+    replace_folder(fresh, target);
+    CHECK(fs::exists(place / "new"));
+    CHECK_FALSE(fs::exists(place / "old"));
+    CHECK_FALSE(fs::exists(fresh));
+    fs::rename(place / "new", place / "old");
+  }
+  CHECK(fs::is_symlink(link));
+  CHECK_THROWS_WITH(replace_folder(fresh, link), Catch::Contains(link.string()));
+  CHECK(fs::exists(place / "old"));
+  CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 2);
+}
+
 TEST_CASE("files: writing into a missing folder names the file", "[base]") {
   CHECK_THROWS_WITH(write_file_atomically("/no/such/folder/a.json", ""),
                     Catch::Contains("/no/such/folder/a.json"));

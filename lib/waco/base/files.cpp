@@ -189,18 +189,25 @@ void write_file_atomically(const fs::path& file, std::string_view content) {
 }
 
 void replace_folder(const fs::path& fresh, const fs::path& folder) {
-  if (::rename(fresh.c_str(), folder.c_str()) == 0) return;  // nothing there, or an empty folder
+  std::error_code error;
+  fs::path target = fs::canonical(folder, error);
+  if (error) target = folder;                                // nothing there
+  if (::rename(fresh.c_str(), target.c_str()) == 0) return;  // or an empty folder
   if (errno != ENOTEMPTY && errno != EEXIST) fail(folder, "can't be replaced");
-  if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) != 0) {
+  fs::path old = fresh;
+  if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) != 0) {
     // Not every file system can exchange names: for a moment there is no folder, never a half one.
     if (errno != EINVAL && errno != ENOSYS) fail(folder, "can't be replaced");
-    const fs::path old = temporary_name(folder);
-    if (::rename(folder.c_str(), old.c_str()) != 0 || ::rename(fresh.c_str(), folder.c_str()) != 0)
-      fail(folder, "can't be replaced");
-    fs::rename(old, fresh);
+    old = temporary_name(target);
+    if (::rename(target.c_str(), old.c_str()) != 0) fail(folder, "can't be replaced");
+    if (::rename(fresh.c_str(), target.c_str()) != 0) {
+      const int cause = errno;
+      const bool is_back = ::rename(old.c_str(), target.c_str()) == 0;
+      errno = cause;
+      fail(is_back ? folder : old, is_back ? "can't be replaced" : "could be neither replaced nor put back");
+    }
   }
-  std::error_code error;
-  fs::remove_all(fresh, error);  // the old content; what stays behind does no harm
+  fs::remove_all(old, error);  // the old content; what stays behind does no harm
 }
 
 std::string content_hash(std::string_view content) {

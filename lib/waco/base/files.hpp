@@ -53,7 +53,8 @@ class FileReplacement {
 void check_can_be_written(const std::filesystem::path& file);
 
 /// Puts the folder `fresh`, which lies on the same file system, in the place of `folder` in one step, and
-/// removes what was there before. Throws EnvironmentError.
+/// removes what was there before. A link to a folder stays, and what it leads to is replaced. Throws
+/// EnvironmentError; the old folder is then where it was, or where the message says.
 void replace_folder(const std::filesystem::path& fresh, const std::filesystem::path& folder);
 
 /// A name beside `file` that no other process or thread uses, on other machines neither:
