@@ -35,7 +35,7 @@ TEST_CASE("preparation: inputs are those of their pattern and points", "[train]"
   const Example& example = prepared.examples[2];
   const Group& group = example.group;
   CHECK(group.matrix == records.groups[2].matrix);
-  const matrix::SparseTensor tensor = matrix::make(*files.find(group));
+  const matrix::SparseTensor tensor = matrix::make(files.find(group).at(0));
   CHECK(example.features == pattern::pattern_features(tensor, 1));
   CHECK(example.problem == std::vector<float>{0, 0});
   model::ClosedFormModel closed_form(tensor, model::default_ceilings(2));
@@ -46,6 +46,19 @@ TEST_CASE("preparation: inputs are those of their pattern and points", "[train]"
   const schedule::Encoding code = schedule::encode(group.points[5], 2);
   CHECK(std::vector<float>(example.numbers.end() - static_cast<std::ptrdiff_t>(code.numbers.size()),
                            example.numbers.end()) == code.numbers);
+}
+
+TEST_CASE("preparation: of several files of a name the one with the pattern is taken", "[train]") {
+  TemporaryFolder folder;
+  const auto file = testing::write_small_dataset(folder.path(), 4, 6);
+  const Records records = load_records({file}, std::nullopt);
+  const std::filesystem::path other = folder.path() / "other";
+  std::filesystem::create_directories(other);
+  const std::string name = testing::write_band(other, 20, 2);
+  std::filesystem::rename(other / name, other / records.groups[1].source);
+  const MatrixFiles files({other.string(), folder.path().string()});
+  CHECK(files.find(records.groups[1]).size() == 2);
+  CHECK(prepare(records.groups, files, options_in({}), {}).num_missing_groups == 0);
 }
 
 TEST_CASE("preparation: terms are those of the machine that measured, where the dataset tells", "[train]") {
@@ -138,13 +151,13 @@ TEST_CASE("matrix files: records' sources are found in folders, lists and recipe
     Group group;
     group.matrix = "band+transpose";
     group.source = name + " | transpose seed=1";
-    REQUIRE(files.find(group));
-    CHECK(files.find(group)->source == (folder.path() / "deep" / name).string() + " | transpose seed=1");
-    CHECK(matrix::make(*files.find(group)).num_nonzeros() == 57);
+    REQUIRE(files.find(group).size() == 1);
+    CHECK(files.find(group)[0].source == (folder.path() / "deep" / name).string() + " | transpose seed=1");
+    CHECK(matrix::make(files.find(group)[0]).num_nonzeros() == 57);
     group.source = "synthetic: stencil2d n=9 points=5 seed=1";
-    CHECK(matrix::make(*files.find(group)).dims[0] == 81);
+    CHECK(matrix::make(files.find(group).at(0)).dims[0] == 81);
     group.source = "else.mtx";
-    CHECK_FALSE(files.find(group));
+    CHECK(files.find(group).empty());
   }
   CHECK_THROWS_AS(MatrixFiles({"/nowhere"}), InputError);
 }

@@ -16,7 +16,7 @@ inline constexpr std::string_view kSynthetic = "synthetic: ";
 
 /// One tensor, described so that it can be made again.
 struct CorpusItem {
-  std::string name;      ///< unique in a corpus; without blanks and slashes
+  std::string name;      ///< without blanks and slashes; shared by files of one name in several folders
   std::string original;  ///< name of the item it was reshaped from, else its own: what splits go by
   /// A path, or kSynthetic and a family with parameters (synthetic.hpp); behind either any number of
   /// " | step" (reshape.hpp).

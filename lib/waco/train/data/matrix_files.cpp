@@ -1,6 +1,7 @@
 // Folders, lists and recipes.
 #include "waco/train/data/matrix_files.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 
@@ -36,7 +37,8 @@ MatrixFiles::MatrixFiles(const std::vector<std::string>& places) {
 }
 
 void MatrixFiles::add_file(const std::string& path) {
-  paths_.try_emplace(fs::path(path).filename().string(), path);
+  std::vector<std::string>& paths = paths_[fs::path(path).filename().string()];
+  if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
 }
 
 void MatrixFiles::add_folder(const std::string& folder) {
@@ -65,18 +67,19 @@ void MatrixFiles::add_list(const std::string& file) {
   }
 }
 
-std::optional<matrix::CorpusItem> MatrixFiles::find(const Group& group) const {
-  matrix::CorpusItem item{group.matrix, group.original, group.source};
-  if (group.source.starts_with(matrix::kSynthetic)) return item;
+std::vector<matrix::CorpusItem> MatrixFiles::find(const Group& group) const {
+  if (group.source.starts_with(matrix::kSynthetic)) return {{group.matrix, group.original, group.source}};
   // The name of a file may hold " | " itself; behind it there may be steps.
   for (size_t end = group.source.size(); end != std::string::npos && end > 0;
        end = group.source.rfind(" | ", end - 1)) {
     const auto found = paths_.find(group.source.substr(0, end));
     if (found == paths_.end()) continue;
-    item.source = found->second + group.source.substr(end);
-    return item;
+    std::vector<matrix::CorpusItem> items;
+    for (const std::string& path : found->second)
+      items.push_back({group.matrix, group.original, path + group.source.substr(end)});
+    return items;
   }
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace waco::train

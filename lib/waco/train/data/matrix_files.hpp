@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,14 +18,15 @@ class MatrixFiles {
   /// for a place that is not there.
   explicit MatrixFiles(const std::vector<std::string>& places);
 
-  /// What makes the tensor of a group: its file, or its recipe. nullopt when no place holds the file.
-  std::optional<matrix::CorpusItem> find(const Group& group) const;
+  /// What may make the tensor of a group: its recipe, or the files of its name in the order of the places, of
+  /// which the one with the group's pattern is meant. Empty when no place holds such a file.
+  std::vector<matrix::CorpusItem> find(const Group& group) const;
 
  private:
   void add_file(const std::string& path);
   void add_folder(const std::string& folder);
   void add_list(const std::string& file);
-  std::map<std::string, std::string> paths_;  ///< by file name; the first one found
+  std::map<std::string, std::vector<std::string>> paths_;  ///< by file name
 };
 
 }  // namespace waco::train

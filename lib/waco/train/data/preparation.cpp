@@ -132,15 +132,18 @@ class Preparing {
 
   /// The tensor of a group; nullopt when it is not to be had.
   std::optional<matrix::SparseTensor> read(const Group& group) const {
-    const std::optional<matrix::CorpusItem> item = files_.find(group);
-    if (!item) return std::nullopt;
-    try {
-      matrix::SparseTensor tensor = matrix::read_item(*item, {.threads = 1}).tensor;
-      if (matrix::pattern_hash(tensor) == group.matrix_hash) return tensor;
-      spdlog::warn("{}: has another pattern than the dataset's {}", item->source, group.matrix);
-    } catch (const Error& error) {
-      spdlog::warn("{}", error.what());
+    std::vector<std::string> faults;
+    for (const matrix::CorpusItem& item : files_.find(group)) {
+      try {
+        matrix::SparseTensor tensor = matrix::read_item(item, {.threads = 1}).tensor;
+        if (matrix::pattern_hash(tensor) == group.matrix_hash) return tensor;
+        faults.push_back(
+            fmt::format("{}: has another pattern than the dataset's {}", item.source, group.matrix));
+      } catch (const Error& error) {
+        faults.push_back(error.what());
+      }
     }
+    for (const std::string& fault : faults) spdlog::warn("{}", fault);
     return std::nullopt;
   }
 
