@@ -7,6 +7,7 @@
 
 #include "make_tensor.hpp"
 #include "waco/base/random.hpp"
+#include "waco/pattern/distinct_keys.hpp"
 
 using namespace waco;
 using namespace waco::pattern;
@@ -103,6 +104,16 @@ TEST_CASE("pattern_counts: hashing counts enough keys to need buckets", "[patter
   const PatternCounts counts(tensor);
   CHECK(counts.num_cells({64, 64, 64}) == cells_by_set(tensor, {64, 64, 64}));
   CHECK(counts.num_cells({0, 16, 3}) == cells_by_set(tensor, {0, 16, 3}));
+}
+
+TEST_CASE("distinct_keys: tables grow with the distinct keys, not with all", "[pattern]") {
+  std::vector<uint64_t> keys(100000, 7), table;
+  CHECK(count_distinct_in_bucket(keys.data(), keys.data() + keys.size(), table) == 1);
+  CHECK(table.size() <= 4096);
+  for (size_t n = 0; n < keys.size(); ++n) keys[n] = n % 30000 << 20;
+  CHECK(count_distinct_in_bucket(keys.data(), keys.data() + keys.size(), table) == 30000);
+  CHECK(table.size() <= 131072);
+  CHECK(count_distinct_in_bucket(keys.data(), keys.data() + 3, table) == 3);
 }
 
 TEST_CASE("pattern_counts: an empty pattern occupies nothing", "[pattern]") {

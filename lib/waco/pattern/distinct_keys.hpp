@@ -8,6 +8,7 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "waco/base/parallel.hpp"
@@ -24,21 +25,35 @@ inline uint64_t hash_key(unsigned __int128 key) {
   return hash_key(static_cast<uint64_t>(key) ^ (hash_key(static_cast<uint64_t>(key >> 64)) << 1));
 }
 
-/// Number of distinct keys in [begin, end); `table` is scratch. Keys are below the largest value of Key.
+/// The slot of `table`, whose size is a power of 2, that holds `key`, or the free one where it belongs.
+template <typename Key>
+Key& slot_of_key(std::vector<Key>& table, Key key) {
+  const uint64_t mask = table.size() - 1;
+  uint64_t slot = hash_key(key) & mask;
+  while (table[slot] != 0 && table[slot] != key + 1) slot = (slot + 1) & mask;
+  return table[slot];
+}
+
+/// Number of distinct keys in [begin, end); `table` is scratch, whose size follows the distinct keys, not all
+/// of them. Keys are below the largest value of Key.
 template <typename Key>
 int64_t count_distinct_in_bucket(const Key* begin, const Key* end, std::vector<Key>& table) {
-  const uint64_t capacity = std::bit_ceil(static_cast<uint64_t>(end - begin) * 2 + 1);
-  table.assign(capacity, Key{0});  // holds key + 1; 0 is free
-  int64_t distinct = 0;
+  constexpr uint64_t kFirstSlots = 4096;
+  const uint64_t most_slots = std::bit_ceil(static_cast<uint64_t>(end - begin) * 2 + 1);
+  // Buckets are alike: a table that has grown for one is right for the next.
+  table.assign(std::min(std::max<uint64_t>(table.size(), kFirstSlots), most_slots), Key{0});
+  uint64_t distinct = 0;  // keys in the table, each as key + 1; 0 is free
   for (const Key* key = begin; key != end; ++key) {
-    uint64_t slot = hash_key(*key) & (capacity - 1);
-    while (table[slot] != 0 && table[slot] != *key + 1) slot = (slot + 1) & (capacity - 1);
-    if (table[slot] == 0) {
-      table[slot] = *key + 1;
-      ++distinct;
-    }
+    Key& slot = slot_of_key(table, *key);
+    if (slot != 0) continue;
+    slot = *key + 1;
+    if (2 * ++distinct <= table.size()) continue;
+    std::vector<Key> larger(2 * table.size(), Key{0});
+    for (const Key& held : table)
+      if (held != 0) slot_of_key(larger, static_cast<Key>(held - 1)) = held;
+    table = std::move(larger);
   }
-  return distinct;
+  return static_cast<int64_t>(distinct);
 }
 
 /// Number of distinct values of key_of(0) .. key_of(num_keys - 1), each below the largest value of Key.
