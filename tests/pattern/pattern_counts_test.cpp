@@ -1,6 +1,8 @@
 // Counts over patterns: exact answers by hand, and against a set-based count on random patterns.
 #include "waco/pattern/pattern_counts.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
@@ -104,6 +106,20 @@ TEST_CASE("pattern_counts: hashing counts enough keys to need buckets", "[patter
   const PatternCounts counts(tensor);
   CHECK(counts.num_cells({64, 64, 64}) == cells_by_set(tensor, {64, 64, 64}));
   CHECK(counts.num_cells({0, 16, 3}) == cells_by_set(tensor, {0, 16, 3}));
+}
+
+TEST_CASE("pattern_counts: cells of one mode and of all rows are counted by all threads", "[pattern]") {
+  Random random(6);
+  const int before = omp_get_max_threads();
+  for (const int threads : {1, 3}) {
+    omp_set_num_threads(threads);
+    const matrix::SparseTensor tensor = random_tensor({500, 400, 300}, 2000, random);
+    const PatternCounts counts(tensor);
+    for (const CellShape cell : {CellShape{0, 3, 0}, CellShape{0, 0, 1}, CellShape{500, 1, 0},
+                                 CellShape{9000, 0, 7}, CellShape{499, 0, 2}})
+      CHECK(counts.num_cells(cell) == cells_by_set(tensor, cell));
+  }
+  omp_set_num_threads(before);
 }
 
 TEST_CASE("distinct_keys: tables grow with the distinct keys, not with all", "[pattern]") {

@@ -1,5 +1,5 @@
-// Counting occupied cells: adjacent comparison where cells are contiguous, marker arrays per row panel, else
-// hashing.
+// Counting occupied cells: adjacent comparison where cells are contiguous, marks where they are few, in all
+// rows or panel by panel, else hashing.
 #include "waco/pattern/cell_count.hpp"
 
 #include <omp.h>
@@ -72,6 +72,7 @@ int64_t count_in_panels(const SparseTensor& tensor, int64_t panel, int mode, int
   return with_divider(cell, dim, [&](auto divide) {
     std::atomic<int64_t> total{0};
     for_each_parallel(parts, omp_get_max_threads(), [&](int64_t part) {
+      if (bounds[static_cast<size_t>(part)] == bounds[static_cast<size_t>(part) + 1]) return;
       std::vector<uint32_t> stamps(static_cast<size_t>(num_markers), 0);
       int64_t count = 0;
       uint32_t stamp = 0;
@@ -94,6 +95,22 @@ int64_t count_in_panels(const SparseTensor& tensor, int64_t panel, int mode, int
     });
     return total.load();
   });
+}
+
+/// Cells of one mode alone: all threads mark in one array.
+int64_t count_along(const SparseTensor& tensor, int mode, int64_t cell) {
+  const std::vector<int64_t>& coords = tensor.coords[static_cast<size_t>(mode)];
+  const int64_t dim = tensor.dims[static_cast<size_t>(mode)];
+  std::vector<uint8_t> marks(static_cast<size_t>(num_cells_along(dim, cell)), 0);
+  with_divider(cell, dim, [&](auto divide) {
+#pragma omp parallel for schedule(static)
+    for (size_t p = 0; p < coords.size(); ++p) {
+      const std::atomic_ref<uint8_t> mark(marks[static_cast<size_t>(divide(coords[p]))]);
+      // Read first: a cache line that is only read stays with all threads.
+      if (mark.load(std::memory_order_relaxed) == 0) mark.store(1, std::memory_order_relaxed);
+    }
+  });
+  return std::count(marks.begin(), marks.end(), uint8_t{1});
 }
 
 int64_t count_hashed(const SparseTensor& tensor, const std::array<int64_t, 3>& cell) {
@@ -143,12 +160,13 @@ int64_t count_cells(const SparseTensor& tensor, const std::array<int64_t, 3>& re
   for (int mode = 0; mode < last; ++mode) contiguous = contiguous && cell[static_cast<size_t>(mode)] == 1;
   const auto last_cell = cell[static_cast<size_t>(last)];
   if (contiguous) return count_contiguous(tensor, last, last_cell);
-  const bool rows_and_one = num_modes == 2 && cell[0] != 0;
+  const bool all_rows = cell[0] == 0 || cell[0] == tensor.dims[0];
+  const bool one_mode = num_modes == (cell[0] == 0 ? 1 : 2);  // beside the rows
   const int64_t num_markers = num_cells_along(tensor.dims[static_cast<size_t>(last)], last_cell);
   const bool markers_pay = num_markers <= std::min(kMaxMarkers, 8 * tensor.num_nonzeros() + 65536);
-  if ((rows_and_one || num_modes == 1) && markers_pay) {
-    const int64_t whole = std::max<int64_t>(tensor.dims[0], 1);
-    return count_in_panels(tensor, rows_and_one ? cell[0] : whole, last, last_cell);
+  if (one_mode && markers_pay) {
+    return all_rows ? count_along(tensor, last, last_cell)
+                    : count_in_panels(tensor, cell[0], last, last_cell);
   }
   return count_hashed(tensor, cell);
 }
