@@ -45,8 +45,8 @@ EntryBuckets::EntryBuckets(const EntryFormat& format, int64_t likely_entries, in
       arenas_(static_cast<size_t>(threads)),
       counts_(static_cast<size_t>(threads)) {
   WACO_ASSERT(format.order == 2 && fits(format.dims));
-  const int64_t wanted =
-      std::clamp<int64_t>(likely_entries / kEntriesPerBucket, threads > 1 ? 4 * threads : 1, kMaxBuckets);
+  const int64_t wanted = std::min(
+      kMaxBuckets, std::max<int64_t>(likely_entries / kEntriesPerBucket, threads > 1 ? 4 * threads : 1));
   const int64_t last_row = format.dims[0] - 1;
   while (last_row >> shift_ >= wanted) ++shift_;
   num_buckets_ = (last_row >> shift_) + 1;

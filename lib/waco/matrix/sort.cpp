@@ -91,7 +91,7 @@ class BucketSort {
 BucketSort::BucketSort(SparseTensor& tensor, int threads)
     : tensor_(tensor), threads_(threads), order_(tensor.order()), count_(tensor.num_nonzeros()) {
   const int64_t wanted =
-      std::clamp<int64_t>(count_ / kEntriesPerBucket, threads > 1 ? 4 * threads : 1, kMaxBuckets);
+      std::min(kMaxBuckets, std::max<int64_t>(count_ / kEntriesPerBucket, threads > 1 ? 4 * threads : 1));
   const auto last_row = static_cast<uint64_t>(tensor.dims[0] - 1);
   while (static_cast<int64_t>(last_row >> shift_) >= wanted) ++shift_;
   num_buckets_ = static_cast<int64_t>(last_row >> shift_) + 1;
