@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "waco/base/error.hpp"
@@ -19,8 +20,7 @@ namespace {
 
 void reserve(SparseTensor& tensor, const EntryFormat& format, int64_t max_entries,
              int64_t likely_text_bytes) {
-  const int64_t shortest_line = 2 * (format.order + (format.has_value ? 1 : 0));
-  const int64_t entries = std::min(max_entries, likely_text_bytes / shortest_line + 1);
+  const int64_t entries = std::min(max_entries, likely_text_bytes / format.shortest_line() + 1);
   const int64_t capacity = format.symmetry == Symmetry::kGeneral ? entries : 2 * entries;
   for (auto& column : tensor.coords) column.reserve(static_cast<size_t>(capacity));
   tensor.values.reserve(static_cast<size_t>(capacity));
@@ -127,13 +127,18 @@ bool PieceReader::take(TextPiece& piece, size_t& number) {
 }
 
 void PieceReader::finish(const TextPiece& piece, size_t number, const EntrySummary& parsed) {
+  {
+    const std::lock_guard lock(mutex_);
+    parsed_[number] = parsed;
+    num_finished_ += parsed.num_entries;
+    bytes_taken_ -= static_cast<int64_t>(piece.text().size());
+    if (num_finished_ > max_entries_ || !parsed.fault.empty()) stopped_ = true;
+    const int64_t most_unfinished = bytes_taken_ / format_.shortest_line();
+    if (num_finished_ <= max_entries_ - most_unfinished) return;
+  }
+  std::string text(piece.text());
   const std::lock_guard lock(mutex_);
-  parsed_[number] = parsed;
-  num_finished_ += parsed.num_entries;
-  bytes_taken_ -= static_cast<int64_t>(piece.text().size());
-  // Unfinished pieces before this one hold at most an entry for every two bytes.
-  if (num_finished_ > max_entries_ - bytes_taken_ / 2) kept_[number] = piece.text();
-  if (num_finished_ > max_entries_ || !parsed.fault.empty()) stopped_ = true;
+  kept_[number] = std::move(text);
 }
 
 void PieceReader::work(int thread) {

@@ -57,10 +57,8 @@ void EntryChunk::parse(std::string_view text, const EntryFormat& format, int64_t
   WACO_ASSERT(text.empty() || text.back() == '\n');
   size_ = 0;
   summary_ = {};
-  // The shortest entry is one digit and one separator for each of its numbers.
-  const auto shortest = static_cast<size_t>(2 * (format.order + (format.has_value ? 1 : 0)));
   const auto images = format.symmetry == Symmetry::kGeneral ? 1 : 2;
-  reserve(static_cast<int64_t>(text.size() / shortest + 1) * images, format.order);
+  reserve((static_cast<int64_t>(text.size()) / format.shortest_line() + 1) * images, format.order);
   const char* const begin = text.data();
   const char* const end = begin + text.size();
   if (format.order == 3) return parse_lines<3, true>(begin, end, format, max_entries);

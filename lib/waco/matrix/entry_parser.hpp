@@ -25,6 +25,9 @@ struct EntryFormat {
   /// Largest index per mode.
   std::array<int64_t, 3> dims = {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::max(),
                                  std::numeric_limits<int64_t>::max()};
+
+  /// Bytes of the shortest entry: one digit and one separator for each of its numbers.
+  int64_t shortest_line() const { return 2 * (order + (has_value ? 1 : 0)); }
 };
 
 /// What a piece of text holds.
