@@ -92,6 +92,11 @@ TEST_CASE("text_reader: an empty source has no lines", "[matrix]") {
   CHECK(all_lines(reader).empty());
 }
 
+TEST_CASE("byte_source: the size of a file is known, that of one the kernel makes is not", "[matrix]") {
+  CHECK(FileSource(WACO_TEST_DATA_DIR "/valid/crlf.mtx").num_bytes() > 0);
+  CHECK(FileSource("/proc/self/status").num_bytes() == -1);
+}
+
 TEST_CASE("byte_source: what was looked at is replayed", "[matrix]") {
   MemorySource rest("cdef");
   ReplaySource source("ab", rest);

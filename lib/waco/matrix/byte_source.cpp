@@ -29,7 +29,7 @@ FileSource::FileSource(const std::string& path) : name_(path) {
     throw InputError(name_, 0, "is a folder; name a .mtx or .tns file inside it");
   }
   if (known && S_ISREG(status.st_mode)) {
-    num_bytes_ = status.st_size;
+    if (status.st_size > 0) num_bytes_ = status.st_size;
     ::posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQUENTIAL);
   }
 }

@@ -28,7 +28,8 @@ class FileSource : public ByteSource {
   size_t read(char* to, size_t size) override;
   /// What errors call it: the path, or "standard input".
   const std::string& name() const { return name_; }
-  /// Size in bytes, or -1 when it can't be known before reading (pipes, devices).
+  /// Size in bytes, or -1 when it can't be known before reading (pipes, devices, files of the kernel's, whose
+  /// size is given as 0).
   int64_t num_bytes() const { return num_bytes_; }
 
  private:
