@@ -30,6 +30,7 @@ const std::map<std::string, std::string> kExpected = {
     {"complex_entries_called_real.mtx", ":3: '2.0' follows the 3 numbers"},
     {"bad_distance.mtx.gz", ": the gzip file is damaged: invalid distance too far back"},
     {"corrupt.mtx.gz", ": the gzip file is damaged"},
+    {"cr_line_ends.mtx", ":1: lines end with a carriage return alone"},
     {"decimal_comma.mtx", ":3: value '1,5' is not a number"},
     {"edge_list.txt", ":1: '1 2' is no nonzero of a tensor, 'I J K VALUE'; an edge list"},
     {"distance_at_end.mtx.gz", ": the gzip file is damaged: invalid distance too far back"},

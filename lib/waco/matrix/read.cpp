@@ -62,6 +62,10 @@ ReadResult read_text(TextReader& text, int64_t likely_text_bytes, const ReadOpti
       throw InputError(text.name(), text.line_number(),
                        "binary data; expected a Matrix Market or .tns text file");
     }
+    if (line->find('\r') != std::string_view::npos) {
+      throw InputError(text.name(), text.line_number(),
+                       "lines end with a carriage return alone; end them with line feeds (tr '\\r' '\\n')");
+    }
     const bool is_matrix = is_matrix_market_banner(*line);
     if (!is_matrix && first == '%') {
       throw InputError(

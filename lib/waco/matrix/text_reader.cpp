@@ -41,8 +41,10 @@ void TextReader::fill(TextPiece& block, std::string_view carried, size_t bytes) 
       return;
     }
     if (block.used_bytes_ > kMaxLineBytes) {
-      throw InputError(name_, 0,
-                       "has a line of more than 1 MB: this isn't a Matrix Market or .tns text file");
+      throw InputError(
+          name_, 0,
+          "has a line of more than 1 MB: this isn't a Matrix Market or .tns text file, or its lines "
+          "end with a carriage return alone");
     }
     block.buffer_.resize(block.buffer_.size() + std::max(bytes, block.buffer_.size()));
   }
