@@ -87,6 +87,15 @@ TEST_CASE("read: what was done to the content is noted", "[matrix]") {
   CHECK(notes_of("crlf.mtx").empty());
 }
 
+TEST_CASE("read: duplicates of a symmetric file are counted by its lines", "[matrix]") {
+  const std::string entries = "\n2 1 1\n2 1 1\n3 3 1\n3 3 1\n3 3 1\n3 1 1\n";
+  for (const char* rows : {"3", "5000000000"}) {
+    const std::string text =
+        std::string("%%MatrixMarket matrix coordinate real symmetric\n") + rows + " " + rows + " 6" + entries;
+    CHECK(read_tensor_bytes(text, "a").notes.back() == "3 duplicate entries were summed");
+  }
+}
+
 TEST_CASE("read: bytes in memory give what the file gives", "[matrix]") {
   for (const char* file : {"two_gzip_members.mtx", "order_3.tns", "byte_order_mark.mtx"}) {
     const fs::path path = kFolder / file;

@@ -100,9 +100,18 @@ void read_size_line(TextReader& text, std::string_view line, MatrixMarketHeader&
   }
 }
 
+/// Lines that were summed into others: mirror images, which were too, count with their lines.
+int64_t num_duplicate_lines(const MatrixMarketHeader& header, const EntryCounts& counts, int64_t num_merged,
+                            const SparseTensor& tensor) {
+  if (header.symmetry == Symmetry::kGeneral || num_merged == 0) return num_merged;
+  int64_t diagonal = 0;
+  for (size_t p = 0; p < tensor.values.size(); ++p) diagonal += tensor.coords[0][p] == tensor.coords[1][p];
+  return counts.num_entries - (tensor.num_nonzeros() + diagonal) / 2;
+}
+
 /// What reading did beyond storing the lines.
 std::vector<std::string> describe(const MatrixMarketHeader& header, const EntryCounts& counts,
-                                  int64_t expanded, int64_t num_merged) {
+                                  int64_t expanded, int64_t num_duplicates) {
   std::vector<std::string> notes;
   if (!header.has_value) notes.push_back("pattern: every value is 1");
   if (header.symmetry != Symmetry::kGeneral) {
@@ -110,7 +119,7 @@ std::vector<std::string> describe(const MatrixMarketHeader& header, const EntryC
                                 header.symmetry == Symmetry::kSymmetric ? "symmetric" : "skew-symmetric",
                                 counts.num_entries, expanded));
   }
-  note_oddities(counts, num_merged, notes);
+  note_oddities(counts, num_duplicates, notes);
   return notes;
 }
 
@@ -198,7 +207,8 @@ ReadResult read_matrix_market(TextReader& text, int64_t likely_text_bytes, const
         "declared symmetric, yet entries stand on both sides of the diagonal and some twice; keep one "
         "triangle, or write 'general' in the first line");
   }
-  result.notes = describe(header, counts, expanded, num_merged);
+  const int64_t num_duplicates = num_duplicate_lines(header, counts, num_merged, tensor);
+  result.notes = describe(header, counts, expanded, num_duplicates);
   return result;
 }
 
