@@ -1,4 +1,4 @@
-// Asking a run to stop: the handler only stores the number of the first signal.
+// Asking a run to stop: the handler only stores the number of the first signal, and counts.
 #include "waco/base/signals.hpp"
 
 #include <signal.h>
@@ -10,12 +10,13 @@ namespace waco {
 namespace {
 
 std::atomic<int> received_signal{0};
+std::atomic<int> num_asked_to_end{0};  // SIGINT and SIGTERM
 static_assert(std::atomic<int>::is_always_lock_free, "the handler may only touch lock-free atomics");
 
 extern "C" void on_stop_signal(int number) {
   int none = 0;
-  const bool first = received_signal.compare_exchange_strong(none, number);
-  if (!first && number != SIGUSR1) {
+  received_signal.compare_exchange_strong(none, number);
+  if (number != SIGUSR1 && num_asked_to_end++ > 0) {
     signal(number, SIG_DFL);
     raise(number);
   }

@@ -1,0 +1,44 @@
+// What signals do to a program, in children of their own.
+#include "waco/base/signals.hpp"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+using namespace waco;
+
+namespace {
+
+/// The status of a child that got the signals, and ends with 0 when its token then gives `reason`.
+int status_after(const std::vector<int>& signals, std::string_view reason) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const StopToken stop = stop_on_signals();
+    if (stop()) ::_exit(1);
+    for (const int number : signals) ::raise(number);
+    ::_exit(stop.reason() == reason ? 0 : 2);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  return status;
+}
+
+}  // namespace
+
+TEST_CASE("signals: one of each kind asks to stop, and the first is the reason", "[base]") {
+  CHECK(status_after({SIGUSR1}, "SIGUSR1") == 0);
+  CHECK(status_after({SIGTERM, SIGUSR1}, "SIGTERM") == 0);
+  CHECK(status_after({SIGUSR1, SIGUSR1, SIGTERM}, "SIGUSR1") == 0);
+}
+
+TEST_CASE("signals: a second request to end ends the process at once", "[base]") {
+  for (const std::vector<int>& signals :
+       {std::vector{SIGTERM, SIGTERM}, {SIGUSR1, SIGTERM, SIGTERM}, {SIGINT, SIGTERM}}) {
+    const int status = status_after(signals, "");
+    CHECK(WIFSIGNALED(status));
+    CHECK(WTERMSIG(status) == SIGTERM);
+  }
+}
