@@ -11,7 +11,7 @@
 #include "waco/base/files.hpp"
 #include "waco/matrix/corpus_recipes.hpp"
 #include "waco/matrix/synthetic.hpp"
-#include "waco/matrix/write.hpp"
+#include "write.hpp"
 
 using namespace waco;
 using namespace waco::matrix;

@@ -1,14 +1,15 @@
-// Writing tensors as text files that anybody can read.
-#include "waco/matrix/write.hpp"
+// Writing tensors as text files, to be read again.
+#pragma once
 
 #include <charconv>
+#include <filesystem>
 #include <string>
 
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
+#include "waco/matrix/sparse_tensor.hpp"
 
 namespace waco::matrix {
-namespace {
 
 template <typename Number>
 void append_number(std::string& text, Number number, char separator) {
@@ -18,17 +19,21 @@ void append_number(std::string& text, Number number, char separator) {
   text.push_back(separator);
 }
 
-int64_t count_lower(const SparseTensor& tensor) {
+inline int64_t count_lower(const SparseTensor& tensor) {
   int64_t count = 0;
   for (size_t i = 0; i < tensor.values.size(); ++i) count += tensor.coords[0][i] >= tensor.coords[1][i];
   return count;
 }
 
-}  // namespace
+struct WriteOptions {
+  bool symmetric = false;  ///< write the lower triangle only; the matrix must be symmetric
+  bool pattern = false;    ///< leave out the values
+};
 
-void write_matrix_market(const SparseTensor& tensor, const std::filesystem::path& path,
-                         const WriteOptions& options) {
-  if (tensor.order() != 2) throw UsageError("only matrices can be written as .mtx, not tensors of order 3");
+/// Writes a matrix in the Matrix Market coordinate format. Reading gives the same doubles.
+inline void write_matrix_market(const SparseTensor& tensor, const std::filesystem::path& path,
+                                const WriteOptions& options = {}) {
+  WACO_ASSERT(tensor.order() == 2);
   std::string text =
       fmt::format("%%MatrixMarket matrix coordinate {} {}\n", options.pattern ? "pattern" : "real",
                   options.symmetric ? "symmetric" : "general");
@@ -46,7 +51,9 @@ void write_matrix_market(const SparseTensor& tensor, const std::filesystem::path
   write_file_atomically(path, text);
 }
 
-void write_frostt(const SparseTensor& tensor, const std::filesystem::path& path) {
+/// Writes a tensor or matrix in the FROSTT format (.tns), of which dimensions beyond the largest coordinates
+/// are no part.
+inline void write_frostt(const SparseTensor& tensor, const std::filesystem::path& path) {
   std::string text;
   for (size_t i = 0; i < tensor.values.size(); ++i) {
     for (const auto& column : tensor.coords) append_number(text, column[i] + 1, ' ');
