@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
+#include <map>
+#include <set>
 
 #include "../dataset/sample_records.hpp"
 #include "waco/base/error.hpp"
@@ -72,6 +74,38 @@ TEST_CASE("groups: a split that is drawn anew keeps originals on one side", "[tr
   }
   CHECK(num_validation > 5);
   CHECK(num_validation < 25);
+}
+
+TEST_CASE("groups: an original or pattern of several datasets is on the side where it was met first",
+          "[train]") {
+  Files files;
+  const auto record = [](const std::string& matrix, int chunk, dataset::Split split) {
+    dataset::Record result = sample_record(matrix, chunk);
+    result.split = split;
+    return result;
+  };
+  const auto training = dataset::Split::kTraining, validation = dataset::Split::kValidation;
+  const auto first = files.write("a", {record("mesh", 2, training), record("mesh", 4, training),
+                                       record("graph", 2, validation), record("graph", 4, validation)});
+  // The same matrices divided the other way round; one pattern has another name, and a further copy.
+  std::vector<dataset::Record> others;
+  for (const int chunk : {2, 4}) {
+    others.push_back(record("mesh", chunk, validation));
+    others.push_back(record("renamed", chunk, training));
+    others.back().matrix_hash = "hash-of-graph";
+    others.push_back(record("reshaped", chunk, training));
+    others.back().original = "renamed";
+    others.push_back(record("other", chunk, validation));
+  }
+  const Records records = load_records({first, files.write("b", others)}, std::nullopt);
+  std::map<std::string, std::set<dataset::Split>> sides;
+  for (const Group& group : records.groups) sides[group.matrix].insert(group.split);
+  CHECK(records.groups.size() == 6);
+  CHECK(sides.at("mesh") == std::set{training});
+  CHECK(sides.at("graph") == std::set{validation});
+  CHECK(sides.at("renamed") == std::set{validation});
+  CHECK(sides.at("reshaped") == std::set{validation});
+  CHECK(sides.at("other") == std::set{validation});
 }
 
 TEST_CASE("groups: datasets of different ops, and those with nothing to compare, are refused", "[train]") {

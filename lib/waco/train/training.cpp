@@ -5,6 +5,7 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <set>
 
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
@@ -98,6 +99,22 @@ Network make_network(const Data& data) {
   return Network(make_dims(data.records.op, num_features, extracted), data.extractor);
 }
 
+/// Warns when what the first model was judged by is learned from now: then it was trained with another split,
+/// and may know what is judged by now.
+void check_split_of(const nlohmann::json& first_model, const Examples& training) {
+  std::set<std::string> judged_by;
+  for (const auto& name : first_model.value("/dataset/validation_originals"_json_pointer, nlohmann::json()))
+    if (name.is_string()) judged_by.insert(name.get<std::string>());
+  std::set<std::string> learned;
+  for (const Example* example : training)
+    if (judged_by.contains(example->group.original)) learned.insert(example->group.original);
+  if (!learned.empty())
+    spdlog::warn(
+        "{} originals that the model of --init was judged by are learned from now: the datasets are divided "
+        "in another way, and it may have learned from what is judged by now",
+        learned.size());
+}
+
 /// Metrics of the model and of all that it is compared with.
 ordered_json compare_models(const Network& network, const Examples& examples, const ExampleCosts& costs) {
   const auto [offset, slope] = network.calibration();
@@ -188,7 +205,8 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
   const TrainerOptions training = trainer_options(options);
   const ModelFolder folder(options.output);
   folder.check();
-  if (!options.init.empty()) read_manifest(options.init);
+  nlohmann::json first_model;
+  if (!options.init.empty()) first_model = read_manifest(options.init);
   set_up_torch(options.data.threads, options.seed);
   const Data data = load_data(options.data, options.extractor, stop);
   if (data.training.empty()) throw UsageError("the datasets have no training matrix");
@@ -198,6 +216,8 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
   spdlog::info("{}: {} training and {} validation matrices, {} records", schedule::name(data.records.op),
                data.training.size(), data.validation.size(),
                data.records.num_records - data.num_missing_records);
+
+  if (!options.init.empty()) check_split_of(first_model, data.training);
 
   torch::manual_seed(options.seed);
   Network network = make_network(data);

@@ -1,10 +1,13 @@
 // From records to groups and labels.
 #include "waco/train/data/groups.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
@@ -27,6 +30,38 @@ Label label_of(const Record& record) {
       measure::estimate_median({record.samples_ns.begin(), record.samples_ns.end()});
   label.noise = static_cast<float>(std::log2(1 + std::max(kLeastNoise, time.relative_width())));
   return label;
+}
+
+/// Puts all groups of an original, and all of a pattern whatever its name, on the side where the first of
+/// them is: what validation judges by must not have been learned from.
+void join_sides(std::vector<Group>& groups) {
+  std::map<std::string, size_t> first;
+  std::vector<size_t> parent(groups.size());  // an earlier group of the same side, or the group itself
+  const auto first_of = [&](size_t group) {
+    while (parent[group] != group) group = parent[group];
+    return group;
+  };
+  for (size_t g = 0; g < groups.size(); ++g) {
+    parent[g] = g;
+    for (const std::string& key : {"original " + groups[g].original, "pattern " + groups[g].matrix_hash}) {
+      const size_t one = first_of(first.try_emplace(key, g).first->second), other = first_of(g);
+      parent[std::max(one, other)] = std::min(one, other);
+    }
+  }
+  int64_t num_moved = 0;
+  std::set<std::string> originals;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const dataset::Split split = groups[first_of(g)].split;
+    if (groups[g].split == split) continue;
+    groups[g].split = split;
+    ++num_moved;
+    originals.insert(groups[g].original);
+  }
+  if (num_moved > 0)
+    spdlog::warn(
+        "the datasets divide matrices differently: {} groups of {} originals go to the side of training or "
+        "validation on which their original or pattern was met first",
+        num_moved, originals.size());
 }
 
 class Loading {
@@ -55,6 +90,7 @@ class Loading {
     std::erase_if(result_.groups, [](const Group& group) { return group.size() < 2; });
     for (const Group& group : result_.groups) result_.num_records += static_cast<int64_t>(group.size());
     if (result_.groups.empty()) throw UsageError("no matrix of the datasets has two points that were timed");
+    join_sides(result_.groups);
     return std::move(result_);
   }
 

@@ -58,8 +58,9 @@ struct Records {
   nlohmann::json files;       ///< name and content hash of every dataset
 };
 
-/// Reads datasets of one op. Throws InputError for files that are none, UsageError when their ops differ or
-/// nothing was timed.
+/// Reads datasets of one op. Where they divide originals differently, an original, and a pattern under
+/// whatever name, is on the side where it was met first, with one warning. Throws InputError for files that
+/// are none, UsageError when their ops differ or nothing was timed.
 Records load_records(const std::vector<std::filesystem::path>& files, const std::optional<Resplit>& resplit);
 
 /// Whether the first is slower than the second beyond noise: by more than `margin` (log2) and beyond both
