@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "small_dataset.hpp"
 #include "waco/base/error.hpp"
@@ -108,6 +109,31 @@ TEST_CASE("trainer: a network that is shown no pattern can't tell patterns apart
   };
   CHECK(tells_apart(0));
   CHECK_FALSE(tells_apart(1));
+}
+
+TEST_CASE("trainer: categories that were never seen stay 0 in the tables and others are learned", "[train]") {
+  TemporaryFolder folder;
+  Network network = data().network();
+  network.clear_unused_rows(data().training);
+  train_network(network, data().training, data().validation, options_of(2), folder.path() / "c", false, {});
+  const auto weights = weights_of(network);
+  const auto& fields = network.dims().categories;
+  int num_unused = 0;
+  for (size_t c = 0; c < fields.size(); ++c) {
+    std::set<int64_t> used;
+    for (const Example* example : data().training)
+      for (size_t at = c; at < example->categories.size(); at += fields.size())
+        used.insert(example->categories[at]);
+    const std::vector<float>& table = weights.at("embedder.table." + fields[c].name + ".weight");
+    for (int64_t row = 0; row < fields[c].num_values; ++row) {
+      const auto begin = table.begin() + row * Dims::kTable;
+      const bool zero = std::all_of(begin, begin + Dims::kTable, [](float x) { return x == 0; });
+      INFO(fields[c].name << " " << row);
+      CHECK(zero == !used.contains(row));
+      num_unused += zero ? 1 : 0;
+    }
+  }
+  CHECK(num_unused > 0);
 }
 
 TEST_CASE("trainer: with frozen embeddings only the predictor changes", "[train]") {

@@ -222,6 +222,7 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
   torch::manual_seed(options.seed);
   Network network = make_network(data);
   network.standardise(data.training);
+  network.clear_unused_rows(data.training);
   if (!options.init.empty()) network.load(load_weights(options.init, data.records.op, options.extractor));
   const History history = train_network(network, data.training, data.validation, training,
                                         folder.checkpoint(), options.resume, stop);

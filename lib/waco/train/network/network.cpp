@@ -151,6 +151,20 @@ void Network::standardise(const std::vector<const Example*>& examples) {
   set_input("terms", terms);
 }
 
+void Network::clear_unused_rows(const std::vector<const Example*>& examples) {
+  const torch::NoGradGuard no_grad;
+  const size_t num_fields = dims_.categories.size();
+  for (size_t c = 0; c < num_fields; ++c) {
+    torch::Tensor& table = weights_.at("embedder.table." + dims_.categories[c].name + ".weight");
+    std::vector<bool> used(static_cast<size_t>(table.size(0)));
+    for (const Example* example : examples)
+      for (size_t at = c; at < example->categories.size(); at += num_fields)
+        used[static_cast<size_t>(example->categories[at])] = true;
+    for (size_t row = 0; row < used.size(); ++row)
+      if (!used[row]) table.select(0, static_cast<int64_t>(row)).zero_();
+  }
+}
+
 torch::Tensor Network::standardised(const std::string& input, const torch::Tensor& values) const {
   return ((values - fixed_.at("input." + input + ".mean")) * fixed_.at("input." + input + ".scale"))
       .clamp(-kClip, kClip);

@@ -54,6 +54,9 @@ class Network {
 
   /// Means and deviations of all real-valued inputs: groups count once for what belongs to patterns.
   void standardise(const std::vector<const Example*>& examples);
+  /// Makes 0 what tables have for categories that no example shows: training would leave them as they were
+  /// drawn, and they would be noise in the costs of points that have them.
+  void clear_unused_rows(const std::vector<const Example*>& examples);
 
   /// `training` switches on what Regularisation asks for.
   Costs forward(const Batch& batch, bool training);
