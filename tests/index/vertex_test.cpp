@@ -1,6 +1,7 @@
 // Points to vertices and back, their sources and their file.
 #include "waco/index/vertex.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -137,6 +138,31 @@ TEST_CASE("vertex: neighbours are those of the fastest points of each matrix", "
   CHECK(texts.count(csr + "1 x4") == 0);   // beside the fourth only
   VertexList few(Op::kSpmv);
   CHECK(index::add_neighbours(few, file, 5) == 5);
+}
+
+TEST_CASE("vertex: a small number of neighbours is spread over all matrices", "[index]") {
+  const TemporaryFolder folder;
+  std::vector<dataset::Record> records;
+  for (const int chunk : {1, 8, 64, 512})
+    records.push_back(dataset::testing::sample_record(fmt::format("mesh{}", chunk), chunk));
+  const auto file =
+      dataset::testing::write_dataset(folder.path() / "d.jsonl", dataset::testing::sample_header(), records);
+  const auto neighbours = [](const std::filesystem::path& dataset, int64_t count) {
+    VertexList vertices(Op::kSpmv);
+    index::add_neighbours(vertices, dataset, count);
+    std::set<std::string> texts;
+    for (int64_t v = 0; v < vertices.size(); v++) texts.emplace(vertices.text(v));
+    return texts;
+  };
+  const std::set<std::string> few = neighbours(file, 8);
+  CHECK(few.size() == 8);
+  for (size_t r = 0; r < records.size(); ++r) {
+    const auto alone = dataset::testing::write_dataset(folder.path() / fmt::format("{}.jsonl", r),
+                                                       dataset::testing::sample_header(), {records[r]});
+    const std::set<std::string> all = neighbours(alone, 1000);
+    INFO(r);
+    CHECK(std::count_if(few.begin(), few.end(), [&](const auto& text) { return all.contains(text); }) >= 2);
+  }
 }
 
 TEST_CASE("vertex: a list comes back from its file, and damage is refused", "[index]") {

@@ -58,6 +58,33 @@ void keep_fastest(Fastest& fastest, dataset::Record&& record) {
   if (fastest.size() > kFastest) fastest.pop_back();
 }
 
+/// Points one change away from those of records, the first record's first.
+class Neighbours {
+ public:
+  explicit Neighbours(Fastest records) : records_(std::move(records)) {}
+
+  /// Adds the next one that is new; false when there is none.
+  bool add_one(VertexList& vertices) {
+    for (;;) {
+      while (at_ < points_.size())
+        if (vertices.add(points_[at_++], threads_)) return true;
+      if (next_ == records_.size()) return false;
+      const dataset::Record& record = records_[next_++];
+      const schedule::ScheduleSpace space(record.problem, record.dims, {.max_threads = record.threads});
+      points_ = space.neighbours(schedule::parse(record.plan));
+      threads_ = record.threads;
+      at_ = 0;
+    }
+  }
+
+ private:
+  Fastest records_;
+  size_t next_ = 0;                    ///< record
+  std::vector<SuperSchedule> points_;  ///< of the record before
+  int threads_ = 1;
+  size_t at_ = 0;  ///< the next of the points
+};
+
 }  // namespace
 
 int64_t add_dataset(VertexList& vertices, const std::filesystem::path& dataset) {
@@ -78,17 +105,20 @@ int64_t add_neighbours(VertexList& vertices, const std::filesystem::path& datase
     const std::string where = fmt::format("{} {} {}", record.matrix_hash, schedule::name(type), rhs);
     keep_fastest(fastest[where], std::move(record));
   });
-  const int64_t before = vertices.size();
-  // The fastest of every matrix first, so that a small count is spread over all of them.
-  for (size_t rank = 0; rank < kFastest; ++rank)
-    for (const auto& [where, records] : fastest) {
-      if (rank >= records.size()) continue;
-      const dataset::Record& record = records[rank];
-      const schedule::ScheduleSpace space(record.problem, record.dims, {.max_threads = record.threads});
-      for (const SuperSchedule& point : space.neighbours(schedule::parse(record.plan)))
-        if (vertices.size() - before < count) vertices.add(point, record.threads);
+  std::vector<Neighbours> turns;
+  for (auto& [where, records] : fastest) turns.emplace_back(std::move(records));
+  // One new vertex a matrix and turn, so that a small count is spread over all of them.
+  int64_t added = 0;
+  while (!turns.empty() && added < count) {
+    std::vector<Neighbours> left;
+    for (Neighbours& neighbours : turns) {
+      if (added >= count || !neighbours.add_one(vertices)) continue;
+      ++added;
+      left.push_back(std::move(neighbours));
     }
-  return vertices.size() - before;
+    turns = std::move(left);
+  }
+  return added;
 }
 
 int64_t add_samples(VertexList& vertices, int64_t count, uint64_t seed) {

@@ -13,7 +13,8 @@ namespace waco::index {
 int64_t add_dataset(VertexList& vertices, const std::filesystem::path& dataset);
 
 /// Adds at most `count` new vertices one change away from the three fastest points of each matrix and problem
-/// of a dataset: where good points are, others are near. Returns how many were added.
+/// of a dataset: where good points are, others are near. They take turns, so that each gets as many as there
+/// are up to its equal part. Returns how many were added.
 int64_t add_neighbours(VertexList& vertices, const std::filesystem::path& dataset, int64_t count);
 
 /// Adds `count` new vertices: the structured points of typical shapes and sizes first, then stratified
