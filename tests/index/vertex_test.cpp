@@ -140,6 +140,19 @@ TEST_CASE("vertex: neighbours are those of the fastest points of each matrix", "
   CHECK(index::add_neighbours(few, file, 5) == 5);
 }
 
+TEST_CASE("vertex: a damaged plan is refused with its file and matrix", "[index]") {
+  const TemporaryFolder folder;
+  dataset::Record damaged = dataset::testing::sample_record("mesh");
+  damaged.plan = "spmv f32 | nonsense";
+  const auto file = dataset::testing::write_dataset(folder.path() / "d.jsonl",
+                                                    dataset::testing::sample_header(), {damaged});
+  VertexList vertices(Op::kSpmv);
+  const auto names_both = Catch::Contains("d.jsonl: a record of mesh: ");
+  CHECK_THROWS_AS(index::add_dataset(vertices, file), InputError);
+  CHECK_THROWS_WITH(index::add_dataset(vertices, file), names_both);
+  CHECK_THROWS_WITH(index::add_neighbours(vertices, file, 5), names_both);
+}
+
 TEST_CASE("vertex: a small number of neighbours is spread over all matrices", "[index]") {
   const TemporaryFolder folder;
   std::vector<dataset::Record> records;

@@ -108,6 +108,21 @@ TEST_CASE("groups: an original or pattern of several datasets is on the side whe
   CHECK(sides.at("other") == std::set{validation});
 }
 
+TEST_CASE("groups: a damaged record is refused with its file and matrix", "[train]") {
+  Files files;
+  dataset::Record damaged = sample_record("mesh", 16);
+  damaged.plan = "spmv f32 | nonsense";
+  const auto load = [&] {
+    load_records({files.write("a", {sample_record("graph"), damaged})}, std::nullopt);
+  };
+  CHECK_THROWS_AS(load(), InputError);
+  CHECK_THROWS_WITH(load(), Catch::Contains("a: a record of mesh: "));
+  damaged = sample_record("mesh", 16);
+  damaged.machine = 1;  // the header has no list
+  CHECK_THROWS_AS(load(), InputError);
+  CHECK_THROWS_WITH(load(), Catch::Contains("a: a record of mesh names machine 1"));
+}
+
 TEST_CASE("groups: datasets of different ops, and those with nothing to compare, are refused", "[train]") {
   Files files;
   dataset::Record other = sample_record("mesh", 16);

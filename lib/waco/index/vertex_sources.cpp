@@ -45,6 +45,15 @@ void check_op(const dataset::Record& record, Op op, const std::filesystem::path&
                                schedule::name(record.problem.op), schedule::name(op)));
 }
 
+/// Throws InputError when the record's plan is none.
+SuperSchedule point_of(const dataset::Record& record, const std::filesystem::path& dataset) {
+  try {
+    return schedule::parse(record.plan);
+  } catch (const UsageError& fault) {
+    throw InputError(dataset.string(), 0, fmt::format("a record of {}: {}", record.matrix, fault.what()));
+  }
+}
+
 constexpr size_t kFastest = 3;
 
 /// The fastest records of a matrix and problem, fastest first.
@@ -61,7 +70,8 @@ void keep_fastest(Fastest& fastest, dataset::Record&& record) {
 /// Points one change away from those of records, the first record's first.
 class Neighbours {
  public:
-  explicit Neighbours(Fastest records) : records_(std::move(records)) {}
+  Neighbours(Fastest records, const std::filesystem::path& dataset)
+      : records_(std::move(records)), dataset_(dataset) {}
 
   /// Adds the next one that is new; false when there is none.
   bool add_one(VertexList& vertices) {
@@ -71,7 +81,7 @@ class Neighbours {
       if (next_ == records_.size()) return false;
       const dataset::Record& record = records_[next_++];
       const schedule::ScheduleSpace space(record.problem, record.dims, {.max_threads = record.threads});
-      points_ = space.neighbours(schedule::parse(record.plan));
+      points_ = space.neighbours(point_of(record, dataset_));
       threads_ = record.threads;
       at_ = 0;
     }
@@ -79,6 +89,7 @@ class Neighbours {
 
  private:
   Fastest records_;
+  std::filesystem::path dataset_;      ///< named in errors
   size_t next_ = 0;                    ///< record
   std::vector<SuperSchedule> points_;  ///< of the record before
   int threads_ = 1;
@@ -91,7 +102,7 @@ int64_t add_dataset(VertexList& vertices, const std::filesystem::path& dataset) 
   const int64_t before = vertices.size();
   dataset::read_dataset(dataset, [&](dataset::Record&& record) {
     check_op(record, vertices.op(), dataset);
-    if (record.ok()) vertices.add(schedule::parse(record.plan), record.threads);
+    if (record.ok()) vertices.add(point_of(record, dataset), record.threads);
   });
   return vertices.size() - before;
 }
@@ -106,7 +117,7 @@ int64_t add_neighbours(VertexList& vertices, const std::filesystem::path& datase
     keep_fastest(fastest[where], std::move(record));
   });
   std::vector<Neighbours> turns;
-  for (auto& [where, records] : fastest) turns.emplace_back(std::move(records));
+  for (auto& [where, records] : fastest) turns.emplace_back(std::move(records), dataset);
   // One new vertex a matrix and turn, so that a small count is spread over all of them.
   int64_t added = 0;
   while (!turns.empty() && added < count) {

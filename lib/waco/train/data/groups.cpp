@@ -76,8 +76,12 @@ class Loading {
     const std::vector<std::shared_ptr<const model::Ceilings>> ceilings = ceilings_of(found.header, file);
     for (Record& record : records) {
       const auto place = static_cast<size_t>(record.machine.value_or(0));
-      const Origin origin{record.machine ? found.header.machines.at(place) : found.header.machine,
-                          place < ceilings.size() ? ceilings[place] : nullptr,
+      if (record.machine && place >= found.header.machines.size())
+        throw InputError(file.string(), 0,
+                         fmt::format("a record of {} names machine {}, and the header has {} machines",
+                                     record.matrix, *record.machine, found.header.machines.size()));
+      const Machine& machine = record.machine ? found.header.machines[place] : found.header.machine;
+      const Origin origin{machine, place < ceilings.size() ? ceilings[place] : nullptr,
                           fmt::format("{} {}", number, record.machine.value_or(-1))};
       add(file, record, origin);
     }
@@ -131,7 +135,11 @@ class Loading {
       return;
     }
     Group& group = result_.groups[place->second];
-    group.points.push_back(schedule::parse(record.plan));
+    try {
+      group.points.push_back(schedule::parse(record.plan));
+    } catch (const UsageError& fault) {
+      throw InputError(file.string(), 0, fmt::format("a record of {}: {}", record.matrix, fault.what()));
+    }
     group.labels.push_back(label_of(record));
   }
 
