@@ -146,6 +146,31 @@ TEST_CASE("cli: records of missing matrices are dropped with one warning", "[cli
   CHECK(parse_file(small.path("model/model.json")).at("dataset").at("missing_records") == 17);
 }
 
+TEST_CASE("cli: records of several machines and those without ceilings are told", "[cli]") {
+  const SmallTraining small;
+  const std::string text = read_file(small.dataset());
+  const size_t end = text.find('\n');
+  json header = json::parse(text.substr(0, end));
+  header.erase("ceilings");
+  header.at("machine").at("cpu") = "CPU B";
+  write_file_atomically(small.path("data/other.jsonl"), header.dump() + text.substr(end));
+  const RunResult quiet = small.train("model", "1").run();
+  INFO(quiet.err);
+  REQUIRE(quiet.ok());
+  CHECK_THAT(quiet.err, !Catch::Contains("machines") && !Catch::Contains("ceilings"));
+  CHECK_FALSE(parse_file(small.path("model/model.json")).at("dataset").contains("borrowed_ceilings"));
+
+  const RunResult run = small.train("mixed", "1").with(small.path("data/other.jsonl")).run();
+  INFO(run.err);
+  REQUIRE(run.ok());
+  CHECK_THAT(run.err, Catch::Contains("of 2 machines") && Catch::Contains("CPU A"));
+  CHECK_THAT(run.err, Catch::Contains("8 groups have no ceilings of their machine, CPU B"));
+  const json dataset = parse_file(small.path("mixed/model.json")).at("dataset");
+  CHECK(dataset.at("machines").size() == 2);
+  REQUIRE(dataset.at("borrowed_ceilings").size() == 1);
+  CHECK(dataset.at("borrowed_ceilings")[0].at("threads") == 2);
+}
+
 TEST_CASE("cli: waco-train goes on without a cache folder, and says so once", "[cli]") {
   const SmallTraining small;
   write_file_atomically(small.path("file"), "x");

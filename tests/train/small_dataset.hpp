@@ -14,6 +14,7 @@
 #include "waco/base/random.hpp"
 #include "waco/dataset/dataset_file.hpp"
 #include "waco/matrix/read.hpp"
+#include "waco/model/ceilings.hpp"
 #include "waco/schedule/space.hpp"
 
 namespace waco::train::testing {
@@ -66,6 +67,7 @@ inline std::filesystem::path write_small_dataset(const std::filesystem::path& fo
   dataset::Header header;
   header.created_by = {{"program", "waco-collect"}, {"version", "0.1.0"}, {"command", "waco-collect"}};
   header.machine.cpu_model = "CPU A";
+  header.ceilings = {model::to_json(model::default_ceilings(2))};
   header.collection = {{"op", "spmv"}};
   std::string text = dataset::header_line(header) + "\n";
   for (int m = 0; m < num_matrices; ++m) {

@@ -33,6 +33,7 @@ struct Data {
   Records records;  ///< without its groups
   std::vector<Example> examples;
   int64_t num_missing_records = 0;
+  std::vector<model::Ceilings> borrowed_ceilings;
   std::shared_ptr<TorchExtractor> extractor;
   Examples training, validation;
 };
@@ -64,9 +65,43 @@ PreparationOptions preparation_options(const DataOptions& options, const std::st
   return result;
 }
 
+std::string names_of(const std::vector<Machine>& machines) {
+  std::vector<std::string> names;
+  for (const Machine& machine : machines)
+    names.push_back(machine.compiler.version.empty()
+                        ? machine.cpu_model
+                        : fmt::format("{} ({})", machine.cpu_model, machine.compiler.version));
+  return fmt::format("{}", fmt::join(names, "; "));
+}
+
+/// Warns about records of several machines, and about those that are computed with numbers of a machine that
+/// did not measure them.
+void check_machines(const Records& records) {
+  if (records.machines.size() > 1)
+    spdlog::warn(
+        "the records are of {} machines, and one model is made of all: {}; it will pass for one of {}",
+        records.machines.size(), names_of(records.machines), records.machine.value("cpu", "the first"));
+  const Machine here = describe_machine("");
+  std::set<size_t> places;
+  int64_t num_groups = 0;
+  for (const Group& group : records.groups) {
+    if (group.ceilings || same_hardware(records.machines[group.machine], here)) continue;
+    places.insert(group.machine);
+    ++num_groups;
+  }
+  if (num_groups == 0) return;
+  std::vector<Machine> others;
+  for (const size_t place : places) others.push_back(records.machines[place]);
+  spdlog::warn(
+      "{} groups have no ceilings of their machine, {}: the closed-form model's terms of their points are "
+      "computed for this one, {}",
+      num_groups, names_of(others), here.cpu_model);
+}
+
 Data load_data(const DataOptions& options, const std::string& extractor, const StopToken& stop) {
   Data data;
   data.records = load_records(options.datasets, options.resplit);
+  check_machines(data.records);
   if (!takes_features(extractor))
     data.extractor = make_conv_torch_extractor(extractor, schedule::sparse_order(data.records.op), kMaxSites);
   const MatrixFiles files(options.matrices);
@@ -81,6 +116,7 @@ Data load_data(const DataOptions& options, const std::string& extractor, const S
     spdlog::warn("{} records of {} matrices left out, their matrices were not found in --matrices: {} ...",
                  prepared.num_missing_records, prepared.num_missing_groups, prepared.first_missing);
   data.num_missing_records = prepared.num_missing_records;
+  data.borrowed_ceilings = std::move(prepared.borrowed_ceilings);
   data.examples = std::move(prepared.examples);
   if (data.examples.empty())
     throw InputError(options.datasets[0].string(), 0,
@@ -194,6 +230,9 @@ ordered_json data_json(const Data& data, const std::optional<Resplit>& resplit) 
     if (std::find(names.begin(), names.end(), example->group.original) == names.end())
       names.push_back(example->group.original);
   json["validation_originals"] = std::move(names);
+  if (data.records.machines.size() > 1) json["machines"] = nlohmann::json(data.records.machines);
+  for (const model::Ceilings& ceilings : data.borrowed_ceilings)
+    json["borrowed_ceilings"].emplace_back(model::to_json(ceilings));
   if (resplit) json["resplit"] = {{"seed", resplit->seed}, {"validation_share", resplit->validation_share}};
   return json;
 }

@@ -143,7 +143,16 @@ class Loading {
     group.labels.push_back(label_of(record));
   }
 
-  Group new_group(const Record& record, const Origin& origin) const {
+  /// Of a machine among those of the result.
+  size_t place_of(const Machine& machine) {
+    const auto same = [&](const Machine& other) { return dataset::same_machine(machine, other); };
+    const auto at = std::find_if(result_.machines.begin(), result_.machines.end(), same);
+    const auto place = static_cast<size_t>(at - result_.machines.begin());
+    if (at == result_.machines.end()) result_.machines.push_back(machine);
+    return place;
+  }
+
+  Group new_group(const Record& record, const Origin& origin) {
     Group group;
     group.matrix = record.matrix;
     group.matrix_hash = record.matrix_hash;
@@ -153,6 +162,7 @@ class Loading {
     group.num_nonzeros = record.num_nonzeros;
     group.problem = record.problem;
     group.threads = record.threads;
+    group.machine = place_of(origin.machine);
     const CompilerTarget& target = origin.machine.compiler;
     group.vector_bytes = target.command.empty() ? 0 : target.vector_bytes;
     if (origin.ceilings && origin.ceilings->threads == record.threads) group.ceilings = origin.ceilings;

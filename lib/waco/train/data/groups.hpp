@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "waco/base/machine.hpp"
 #include "waco/dataset/record.hpp"
 #include "waco/model/ceilings.hpp"
 
@@ -32,6 +33,7 @@ struct Group {
   schedule::Problem problem;
   int threads = 1;       ///< the most a point may use
   int vector_bytes = 0;  ///< of the compiler's target on the machine; 0 when the dataset does not say
+  size_t machine = 0;    ///< place in Records::machines
   std::shared_ptr<const model::Ceilings> ceilings;  ///< of the machine; null when the dataset does not say
   dataset::Split split = dataset::Split::kTraining;
   std::vector<schedule::SuperSchedule> points;  ///< [size()], without those that failed
@@ -51,16 +53,17 @@ struct Resplit {
 /// Everything that was read, and what a model says of it.
 struct Records {
   schedule::Op op = schedule::Op::kSpmv;
-  std::vector<Group> groups;  ///< in the order of the files; each has at least two points
-  int64_t num_records = 0;    ///< in the groups
-  int64_t num_failed = 0;     ///< left out: crashed, wrong, ...
-  nlohmann::json machine;     ///< of the first dataset's header
-  nlohmann::json files;       ///< name and content hash of every dataset
+  std::vector<Group> groups;      ///< in the order of the files; each has at least two points
+  int64_t num_records = 0;        ///< in the groups
+  int64_t num_failed = 0;         ///< left out: crashed, wrong, ...
+  nlohmann::json machine;         ///< of the first dataset's header
+  std::vector<Machine> machines;  ///< of the groups, each once, in the order they are met
+  nlohmann::json files;           ///< name and content hash of every dataset
 };
 
 /// Reads datasets of one op. Where they divide originals differently, an original, and a pattern under
 /// whatever name, is on the side where it was met first, with one warning. Throws InputError for files that
-/// are none, UsageError when their ops differ or nothing was timed.
+/// are none or have a damaged record, UsageError when their ops differ or nothing was timed.
 Records load_records(const std::vector<std::filesystem::path>& files, const std::optional<Resplit>& resplit);
 
 /// Whether the first is slower than the second beyond noise: by more than `margin` (log2) and beyond both

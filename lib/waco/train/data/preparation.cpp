@@ -65,8 +65,8 @@ class Preparing {
         results_(groups_.size()),
         progress_("preparing", static_cast<int64_t>(groups_.size())) {
     for (const Group& group : groups_)
-      if (!group.ceilings && !ceilings_.count(group.threads))
-        ceilings_[group.threads] = options.ceilings(group.threads);
+      if (!group.ceilings && !borrowed_.count(group.threads))
+        borrowed_[group.threads] = options.ceilings(group.threads);
   }
 
   Preparation run() {
@@ -102,7 +102,7 @@ class Preparing {
       if (!tensor) tensor = read(group);
       return tensor.has_value();
     };
-    model::Ceilings ceilings = group.ceilings ? *group.ceilings : ceilings_.at(group.threads);
+    model::Ceilings ceilings = group.ceilings ? *group.ceilings : borrowed_.at(group.threads);
     if (group.vector_bytes > 0) ceilings = ceilings.with_vectors_of(group.vector_bytes);
     std::optional<std::vector<float>> terms = cache_.terms(group, ceilings);
     if (!terms) {
@@ -149,6 +149,7 @@ class Preparing {
 
   Preparation collect() {
     Preparation result;
+    for (const auto& [threads, ceilings] : borrowed_) result.borrowed_ceilings.push_back(ceilings);
     for (size_t at = 0; at < groups_.size(); ++at) {
       if (results_[at]) {
         result.examples.push_back(std::move(*results_[at]));
@@ -165,7 +166,7 @@ class Preparing {
   const PreparationOptions& options_;
   const StopToken stop_;
   const PreparationCache cache_;
-  std::map<int, model::Ceilings> ceilings_;  ///< by threads
+  std::map<int, model::Ceilings> borrowed_;  ///< of this machine, by threads
   std::vector<std::optional<Example>> results_;
   Progress progress_;
   std::atomic<size_t> next_{0};

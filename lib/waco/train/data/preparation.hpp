@@ -48,6 +48,8 @@ struct Preparation {
   int64_t num_missing_groups = 0;
   int64_t num_missing_records = 0;  ///< whose matrices were not found
   std::string first_missing;        ///< source of one of them
+  /// What PreparationOptions::ceilings gave for groups without their own, by threads.
+  std::vector<model::Ceilings> borrowed_ceilings;
 };
 
 /// Whether the extractor's input is a vector of numbers: pyramid and human.
