@@ -220,6 +220,13 @@ TEST_CASE("index: writing replaces an index, and nothing else", "[index]") {
   fs::create_directory(setting.path("home"));
   write_file_atomically(setting.path("home") / "letter.txt", "dear");
   CHECK_THROWS_AS(made.write(setting.path("home")), UsageError);
+  // A file of that name need not be ours, and what lies beside an index is not.
+  write_file_atomically(setting.path("home") / index::kManifestFile, R"({"format": "site", "version": 1})");
+  CHECK_THROWS_AS(made.write(setting.path("home")), UsageError);
+  CHECK(read_file(setting.path("home") / "letter.txt") == "dear");
+  write_file_atomically(setting.path("index") / "letter.txt", "dear");
+  CHECK_THROWS_WITH(made.write(setting.path("index")), Catch::Contains("letter.txt"));
+  CHECK(read_file(setting.path("index") / "letter.txt") == "dear");
   write_file_atomically(setting.path("file"), "text");
   CHECK_THROWS_AS(made.write(setting.path("file")), UsageError);
   CHECK(read_file(setting.path("file")) == "text");

@@ -5,8 +5,11 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <mutex>
 
+#include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/progress.hpp"
@@ -24,6 +27,10 @@ namespace {
 /// Of entries of the cache; 1 gzipped the vertices.
 constexpr int kCacheVersion = 2;
 
+/// All that the folder of an index may hold.
+constexpr std::array<std::string_view, 5> kAllFiles{kManifestFile, kVerticesFile, kPlainVerticesFile,
+                                                    kEmbeddingsFile, kGraphFile};
+
 /// The entry of the cache for what follows from vertices, model and machine.
 std::string cache_name(const Manifest& manifest, int max_threads) {
   const GraphOptions& graph = manifest.options.graph;
@@ -33,6 +40,16 @@ std::string cache_name(const Manifest& manifest, int max_threads) {
                                   schedule::kEncodingVersion, max_threads, graph.links, graph.ef_construction,
                                   graph.seed))
              .substr(0, 16);
+}
+
+/// Whether a file is the manifest of an index, of whatever version.
+bool is_index_manifest(const fs::path& file) {
+  try {
+    read_artifact(file, kIndexFormat, std::numeric_limits<int>::max());
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 VertexList vertices_of(const fs::path& folder, const Manifest& manifest) {
@@ -208,9 +225,16 @@ Index Index::open(const fs::path& folder, const ModelSource& source, int max_thr
 void Index::check_replaceable(const fs::path& folder) {
   std::error_code error;
   if (!fs::exists(folder, error)) return;
-  const bool empty = fs::is_directory(folder, error) && fs::is_empty(folder, error);
-  if (!empty && !fs::exists(folder / kManifestFile, error))
+  const bool is_folder = fs::is_directory(folder, error);
+  if (is_folder && fs::is_empty(folder, error)) return;
+  if (!is_folder || !is_index_manifest(folder / kManifestFile))
     throw UsageError(fmt::format("{} exists and is not an index; name another folder", folder.string()));
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (std::find(kAllFiles.begin(), kAllFiles.end(), name) == kAllFiles.end() || !entry.is_regular_file())
+      throw UsageError(fmt::format("{} holds {}, which is no part of an index; name another folder",
+                                   folder.string(), name));
+  }
 }
 
 void Index::write(const fs::path& folder, bool vertices_only) const {

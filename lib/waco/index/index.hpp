@@ -52,7 +52,8 @@ class Index {
   /// The vertices alone, whatever model the index is for. Throws InputError.
   static VertexList read_vertices(const std::filesystem::path& folder);
 
-  /// Throws UsageError when write() would refuse `folder`.
+  /// Throws UsageError when write() would refuse `folder`: when it is there, and no index, or holds more than
+  /// one.
   static void check_replaceable(const std::filesystem::path& folder);
 
   ~Index();
