@@ -223,6 +223,18 @@ TEST_CASE("cli: wrong uses of waco-train end with code 2 or 3 and touch nothing"
   CHECK_FALSE(std::filesystem::exists(output));
 }
 
+TEST_CASE("cli: waco-train leaves folders alone that only look like a model", "[cli]") {
+  const SmallTraining small;
+  std::filesystem::create_directories(small.path("site/checkpoint"));
+  write_file_atomically(small.path("site/model.json"), R"({"layers": 3})");
+  check_refused(small.train("site"), 2, "not a model");
+  CHECK(read_file(small.path("site/model.json")) == R"({"layers": 3})");
+  std::filesystem::create_directories(small.path("run/checkpoint"));
+  write_file_atomically(small.path("run/checkpoint/letter.txt"), "dear");
+  check_refused(small.train("run"), 2, "not a model");
+  CHECK(read_file(small.path("run/checkpoint/letter.txt")) == "dear");
+}
+
 TEST_CASE("cli: a comparison of networks trains each once and draws one table", "[cli]") {
   const SmallTraining small;
   const std::string page = small.path("page.md");

@@ -1,12 +1,26 @@
 // Writing, reading and removing checkpoints.
 #include "waco/train/checkpoint.hpp"
 
+#include <limits>
+#include <string>
+#include <vector>
+
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 
 namespace waco::train {
 namespace fs = std::filesystem;
+
+bool is_artifact_of(const fs::path& file, const char* format) {
+  try {
+    read_artifact(file, format, std::numeric_limits<int>::max());
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 namespace {
 
 constexpr const char* kFormat = "waco-checkpoint";
@@ -15,6 +29,16 @@ constexpr const char* kState = "checkpoint.json";
 
 std::string tensors_name(int64_t epoch) {
   return fmt::format("checkpoint-{}.safetensors", epoch);
+}
+
+bool is_tensors_name(const std::string& name) {
+  return name.starts_with("checkpoint-") && name.ends_with(".safetensors");
+}
+
+/// Also what a write that was cut off leaves.
+bool is_own_name(const std::string& name) {
+  const std::string written = name.substr(0, name.find(".tmp."));
+  return written == kState || is_tensors_name(written);
 }
 
 }  // namespace
@@ -29,15 +53,15 @@ void CheckpointFolder::write(const Checkpoint& checkpoint) {
   write_artifact(folder_ / kState, document);
   for (const auto& entry : fs::directory_iterator(folder_)) {
     const std::string other = entry.path().filename().string();
-    if (other.starts_with("checkpoint-") && other != name) fs::remove(entry.path());
+    if (is_tensors_name(other) && other != name) fs::remove(entry.path());
   }
 }
 
 std::optional<Checkpoint> CheckpointFolder::read() const {
-  std::error_code error;
-  if (!fs::exists(folder_ / kState, error)) return std::nullopt;
+  if (!exists()) return std::nullopt;
   Checkpoint checkpoint;
   checkpoint.state = read_artifact(folder_ / kState, kFormat, kVersion);
+  std::error_code error;
   const fs::path tensors = folder_ / checkpoint.state.value("tensors", "");
   if (!fs::is_regular_file(tensors, error) ||
       content_hash(read_file(tensors)) != checkpoint.state.value("tensors_hash", ""))
@@ -47,9 +71,27 @@ std::optional<Checkpoint> CheckpointFolder::read() const {
   return checkpoint;
 }
 
-void CheckpointFolder::remove() {
+bool CheckpointFolder::holds_others() const {
   std::error_code error;
-  fs::remove_all(folder_, error);
+  if (!fs::exists(folder_, error)) return false;
+  if (!fs::is_directory(folder_, error)) return true;
+  for (const auto& entry : fs::directory_iterator(folder_))
+    if (!is_own_name(entry.path().filename().string())) return true;
+  return exists() && !is_artifact_of(folder_ / kState, kFormat);
+}
+
+bool CheckpointFolder::exists() const {
+  std::error_code error;
+  return fs::exists(folder_ / kState, error);
+}
+
+void CheckpointFolder::remove() const {
+  std::error_code error;
+  std::vector<fs::path> own;
+  for (const auto& entry : fs::directory_iterator(folder_, error))
+    if (is_own_name(entry.path().filename().string())) own.push_back(entry.path());
+  for (const fs::path& file : own) fs::remove(file, error);
+  fs::remove(folder_, error);  // only when it is empty
 }
 
 }  // namespace waco::train

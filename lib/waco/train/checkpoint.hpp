@@ -14,6 +14,9 @@ struct Checkpoint {
   model::TensorFile tensors;  ///< current and best weights, state of the optimizer
 };
 
+/// Whether a file is an artifact of this format, of whatever version.
+bool is_artifact_of(const std::filesystem::path& file, const char* format);
+
 /// A folder with the latest checkpoint of one run.
 class CheckpointFolder {
  public:
@@ -23,7 +26,11 @@ class CheckpointFolder {
   void write(const Checkpoint& checkpoint);
   /// nullopt when there is none. Throws InputError for a damaged one.
   std::optional<Checkpoint> read() const;
-  void remove();
+  bool exists() const;
+  /// Whether something there is of another making.
+  bool holds_others() const;
+  /// Removes the checkpoint, and the folder unless it holds something else.
+  void remove() const;
 
  private:
   std::filesystem::path folder_;

@@ -10,6 +10,7 @@
 #include "waco/model/learned/learned_model.hpp"
 #include "waco/pattern/pattern_features.hpp"
 #include "waco/schedule/encoding.hpp"
+#include "waco/train/checkpoint.hpp"
 
 namespace waco::train {
 namespace fs = std::filesystem;
@@ -24,8 +25,11 @@ void ModelFolder::check() const {
   std::error_code error;
   if (fs::exists(folder_, error) && !fs::is_directory(folder_, error))
     throw UsageError(fmt::format("{}: is a file; -o names a folder", folder_.string()));
-  if (fs::is_directory(folder_, error) && !fs::is_empty(folder_, error) &&
-      !fs::exists(folder_ / kManifest, error) && !fs::exists(checkpoint(), error))
+  if (!fs::is_directory(folder_, error) || fs::is_empty(folder_, error)) return;
+  const bool has_manifest = fs::exists(folder_ / kManifest, error);
+  const bool is_model = has_manifest ? is_artifact_of(folder_ / kManifest, waco::model::kModelFormat)
+                                     : fs::exists(checkpoint(), error);
+  if (!is_model || CheckpointFolder(checkpoint()).holds_others())
     throw UsageError(
         fmt::format("{}: holds something that is not a model; choose another folder", folder_.string()));
 }
@@ -37,8 +41,7 @@ void ModelFolder::create() const {
 }
 
 void ModelFolder::remove_checkpoint() const {
-  std::error_code error;
-  fs::remove_all(checkpoint(), error);
+  CheckpointFolder(checkpoint()).remove();
 }
 
 nlohmann::ordered_json ModelFolder::write(const Network& network, const ModelDescription& model) const {
