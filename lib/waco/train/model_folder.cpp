@@ -19,6 +19,29 @@ namespace {
 constexpr const char* kManifest = "model.json";
 constexpr const char* kWeights = "weights.safetensors";
 
+/// A file under a temporary name, which disappears unless it is put in its place.
+class Staged {
+ public:
+  explicit Staged(fs::path file) : file_(std::move(file)), temporary_(temporary_name(file_)) {}
+  ~Staged() {
+    std::error_code error;
+    fs::remove(temporary_, error);
+  }
+  Staged(const Staged&) = delete;
+  Staged& operator=(const Staged&) = delete;
+
+  const fs::path& temporary() const { return temporary_; }
+  void put_in_place() const {
+    std::error_code error;
+    fs::rename(temporary_, file_, error);
+    if (error)
+      throw EnvironmentError(fmt::format("{}: can't be replaced: {}", file_.string(), error.message()));
+  }
+
+ private:
+  const fs::path file_, temporary_;
+};
+
 }  // namespace
 
 void ModelFolder::check() const {
@@ -45,7 +68,8 @@ void ModelFolder::remove_checkpoint() const {
 }
 
 nlohmann::ordered_json ModelFolder::write(const Network& network, const ModelDescription& model) const {
-  network.save().write(folder_ / kWeights);
+  const Staged weights(folder_ / kWeights), json(folder_ / kManifest);
+  network.save().write(weights.temporary());
   std::set<std::string> types;
   std::set<int64_t> sizes;
   for (const Example& example : *model.groups) {
@@ -64,11 +88,14 @@ nlohmann::ordered_json ModelFolder::write(const Network& network, const ModelDes
                                      {"encoding_version", schedule::kEncodingVersion},
                                      {"feature_version", pattern::kFeatureVersion},
                                      {"terms_version", waco::model::kTermsVersion},
-                                     {"weights_hash", content_hash(read_file(folder_ / kWeights))},
+                                     {"weights_hash", content_hash(read_file(weights.temporary()))},
                                      {"dataset", model.dataset},
                                      {"training", model.training},
                                      {"metrics", model.metrics}};
-  write_artifact(folder_ / kManifest, manifest);
+  write_artifact(json.temporary(), manifest);
+  // Between the two the folder is no model; all that can take time or fail has been done.
+  weights.put_in_place();
+  json.put_in_place();
   return manifest;
 }
 

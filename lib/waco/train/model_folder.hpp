@@ -33,7 +33,9 @@ class ModelFolder {
   std::filesystem::path checkpoint() const { return folder_ / "checkpoint"; }
   void remove_checkpoint() const;
 
-  /// Weights first, then the manifest, which names their hash. Returns the manifest.
+  /// Weights and the manifest, which names their hash: both are on the disk before the first takes its place,
+  /// so that a model which was there stays whole when something fails. Returns the manifest. Throws
+  /// EnvironmentError.
   nlohmann::ordered_json write(const Network& network, const ModelDescription& model) const;
 
  private:
