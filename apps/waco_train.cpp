@@ -160,11 +160,15 @@ train::TrainingOptions training_options(const Options& options) {
   return result;
 }
 
-void print_report(const Options& options, const nlohmann::ordered_json& report) {
-  if (!options.common.quiet) fmt::print(stderr, "{}", train::to_table(report));
+void print_json(const Options& options, const nlohmann::ordered_json& report) {
   if (!options.json) return;
   fmt::print("{}\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   if (std::fflush(stdout) != 0) throw EnvironmentError("stdout can't be written");
+}
+
+void print_report(const Options& options, const nlohmann::ordered_json& report) {
+  if (!options.common.quiet) fmt::print(stderr, "{}", train::to_table(report));
+  print_json(options, report);
 }
 
 ExitCode run_evaluate(const Options& options, const StopToken& stop) {
@@ -174,6 +178,12 @@ ExitCode run_evaluate(const Options& options, const StopToken& stop) {
 
 ExitCode run_train(const Options& options, StopToken stop) {
   const train::TrainingOptions training = training_options(options);
+  if (const auto finished = train::finished_training(training)) {
+    spdlog::info("{} is complete, nothing is left to do; without --resume it is trained anew",
+                 options.output);
+    print_json(options, *finished);
+    return ExitCode::kDone;
+  }
   if (options.time_limit_s > 0) stop = stop.with_budget(options.time_limit_s);
   const nlohmann::ordered_json report = train::run_training(training, stop);
   if (!options.plot.empty()) {

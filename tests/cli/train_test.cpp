@@ -129,11 +129,18 @@ TEST_CASE("cli: a run that fails leaves the checkpoint of the one before", "[cli
               .with("--threads", "1", "--epochs", "1")
               .run()
               .ok());
-  check_refused(train().with("--init", small.path("other")), 2, "extractor");
+  check_refused(train(), 2, "--resume continues it");
+  check_refused(train().with("--resume", "--init", small.path("other")), 2, "extractor");
   const RunResult resumed = train().with("--resume").run();
   INFO(resumed.err);
   REQUIRE(resumed.ok());
   CHECK(resumed.err.find("continues after epoch") != std::string::npos);
+  const std::string weights = read_file(small.path("model/weights.safetensors"));
+  const RunResult again = train().with("--resume", "--json").run();
+  CHECK(again.ok());
+  CHECK_THAT(again.err, Catch::Contains("is complete, nothing is left to do"));
+  CHECK(json::parse(again.out).at("complete") == true);
+  CHECK(read_file(small.path("model/weights.safetensors")) == weights);
 }
 
 TEST_CASE("cli: records of missing matrices are dropped with one warning", "[cli]") {

@@ -66,7 +66,7 @@ std::optional<Checkpoint> CheckpointFolder::read() const {
   if (!fs::is_regular_file(tensors, error) ||
       content_hash(read_file(tensors)) != checkpoint.state.value("tensors_hash", ""))
     throw InputError(tensors.string(), 0,
-                     "is not the file that checkpoint.json names; train without --resume");
+                     "is not the file that checkpoint.json names; delete the checkpoint to train anew");
   checkpoint.tensors = model::TensorFile::read(tensors);
   return checkpoint;
 }

@@ -49,9 +49,8 @@ void ModelFolder::check() const {
   if (fs::exists(folder_, error) && !fs::is_directory(folder_, error))
     throw UsageError(fmt::format("{}: is a file; -o names a folder", folder_.string()));
   if (!fs::is_directory(folder_, error) || fs::is_empty(folder_, error)) return;
-  const bool has_manifest = fs::exists(folder_ / kManifest, error);
-  const bool is_model = has_manifest ? is_artifact_of(folder_ / kManifest, waco::model::kModelFormat)
-                                     : fs::exists(checkpoint(), error);
+  const bool is_model = has_model() ? is_artifact_of(folder_ / kManifest, waco::model::kModelFormat)
+                                    : fs::exists(checkpoint(), error);
   if (!is_model || CheckpointFolder(checkpoint()).holds_others())
     throw UsageError(
         fmt::format("{}: holds something that is not a model; choose another folder", folder_.string()));
@@ -61,6 +60,15 @@ void ModelFolder::create() const {
   std::error_code error;
   if (!fs::is_directory(folder_, error) && !fs::create_directories(folder_, error))
     throw EnvironmentError(fmt::format("{}: can't be created: {}", folder_.string(), error.message()));
+}
+
+bool ModelFolder::has_checkpoint() const {
+  return CheckpointFolder(checkpoint()).exists();
+}
+
+bool ModelFolder::has_model() const {
+  std::error_code error;
+  return fs::exists(folder_ / kManifest, error);
 }
 
 void ModelFolder::remove_checkpoint() const {

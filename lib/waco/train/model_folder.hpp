@@ -31,7 +31,9 @@ class ModelFolder {
   void create() const;
 
   std::filesystem::path checkpoint() const { return folder_ / "checkpoint"; }
+  bool has_checkpoint() const;
   void remove_checkpoint() const;
+  bool has_model() const;
 
   /// Weights and the manifest, which names their hash: both are on the disk before the first takes its place,
   /// so that a model which was there stays whole when something fails. Returns the manifest. Throws

@@ -88,7 +88,10 @@ class Training {
       return;
     }
     if (found->state.value("options", "") != fingerprint())
-      throw UsageError("the checkpoint was written with other options or other data; train without --resume");
+      throw UsageError(
+          "the checkpoint was written with other options or other data; delete it to train anew, or name "
+          "another "
+          "folder");
     network_.load(sub_file(found->tensors, "weights."));
     best_weights_ = sub_file(found->tensors, "best.");
     optimizer_.load(found->tensors, found->state.at("steps"));

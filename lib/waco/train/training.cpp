@@ -25,6 +25,7 @@ using nlohmann::ordered_json;
 using Examples = std::vector<const Example*>;
 
 constexpr size_t kNumMisrankings = 10;
+const ordered_json::json_pointer kComplete("/training/complete");  // of manifests
 // Nonzeros of a pattern that convolutions look at: more would make an epoch take minutes.
 constexpr int64_t kMaxSites = int64_t{1} << 17;
 
@@ -237,13 +238,41 @@ ordered_json data_json(const Data& data, const std::optional<Resplit>& resplit) 
   return json;
 }
 
+/// What reports and manifests have in common; no epochs.
+ordered_json report_of(const fs::path& folder, const ordered_json& manifest) {
+  const auto value = [&](const char* key) { return manifest.value(key, ordered_json()); };
+  return {{"model", folder.string()},
+          {"complete", manifest.value(kComplete, false)},
+          {"op", value("op")},
+          {"extractor", value("extractor")},
+          {"weights_hash", value("weights_hash")},
+          {"dataset", value("dataset")},
+          {"training", value("training")},
+          {"epochs", ordered_json::array()}};
+}
+
 }  // namespace
+
+std::optional<ordered_json> finished_training(const TrainingOptions& options) {
+  const ModelFolder folder(options.output);
+  folder.check();
+  if (!options.resume || folder.has_checkpoint() || !folder.has_model()) return std::nullopt;
+  const ordered_json manifest(read_manifest(options.output));
+  if (!manifest.value(kComplete, false)) return std::nullopt;
+  ordered_json report = report_of(options.output, manifest);
+  report["metrics"] = manifest.value("metrics", ordered_json());
+  return report;
+}
 
 ordered_json run_training(const TrainingOptions& options, const StopToken& stop) {
   check_extractor(options.extractor);
   const TrainerOptions training = trainer_options(options);
   const ModelFolder folder(options.output);
   folder.check();
+  if (!options.resume && folder.has_checkpoint())
+    throw UsageError(
+        fmt::format("{} is of a run that was ended early: --resume continues it; delete it to train anew",
+                    folder.checkpoint().string()));
   nlohmann::json first_model;
   if (!options.init.empty()) first_model = read_manifest(options.init);
   set_up_torch(options.data.threads, options.seed);
@@ -292,9 +321,7 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
   const ordered_json manifest = folder.write(network, model);
   if (!history.stopped) folder.remove_checkpoint();
 
-  ordered_json report = {{"model", options.output.string()}, {"complete", !history.stopped}};
-  for (const char* key : {"op", "extractor", "weights_hash", "dataset", "training"})
-    report[key] = manifest.at(key);
+  ordered_json report = report_of(options.output, manifest);
   report["epochs"] = std::move(history_json);
   report["metrics"] = std::move(metrics);
   return report;
