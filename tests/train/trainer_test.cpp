@@ -189,6 +189,9 @@ TEST_CASE("trainer: a checkpoint of other options, or a damaged one, is refused"
   TrainerOptions other = options_of(2);
   other.learning_rate = 1e-3;
   CHECK_THROWS_AS(train(other), UsageError);
+  other = options_of(2);
+  other.start = "human and the weights of another model";
+  CHECK_THROWS_AS(train(other), UsageError);
   write_file_atomically(folder.path() / "checkpoint-2.safetensors", "nonsense");
   CHECK_THROWS_AS(train(options_of(2)), InputError);
 }

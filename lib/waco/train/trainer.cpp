@@ -210,7 +210,7 @@ class Training {
 
   /// Of everything that decides the weights.
   std::string fingerprint() const {
-    std::string text = to_json(options_).dump() + to_json(network_.dims()).dump();
+    std::string text = to_json(options_).dump() + to_json(network_.dims()).dump() + options_.start;
     for (const Examples* examples : {&training_, &validation_}) {
       text += "\n";
       for (const Example* example : *examples) {

@@ -26,6 +26,8 @@ struct TrainerOptions {
   int patience = 0;  ///< epochs without a better validation after which training ends; 0: all epochs
   uint64_t seed = 1;
   bool freeze_embeddings = false;  ///< only the predictor changes: retrieve and correct of docs/model.md
+  std::string
+      start;  ///< extractor, and hash of the weights that the network begins with unless they are drawn
   LossOptions loss;
   Regularisation regularisation;
   OptimizerOptions optimizer;

@@ -266,7 +266,7 @@ std::optional<ordered_json> finished_training(const TrainingOptions& options) {
 
 ordered_json run_training(const TrainingOptions& options, const StopToken& stop) {
   check_extractor(options.extractor);
-  const TrainerOptions training = trainer_options(options);
+  TrainerOptions training = trainer_options(options);
   const ModelFolder folder(options.output);
   folder.check();
   if (!options.resume && folder.has_checkpoint())
@@ -274,7 +274,11 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
         fmt::format("{} is of a run that was ended early: --resume continues it; delete it to train anew",
                     folder.checkpoint().string()));
   nlohmann::json first_model;
-  if (!options.init.empty()) first_model = read_manifest(options.init);
+  training.start = options.extractor;
+  if (!options.init.empty()) {
+    first_model = read_manifest(options.init);
+    training.start += " " + first_model.value("weights_hash", "");
+  }
   set_up_torch(options.data.threads, options.seed);
   const Data data = load_data(options.data, options.extractor, stop);
   if (data.training.empty()) throw UsageError("the datasets have no training matrix");
