@@ -203,6 +203,22 @@ TEST_CASE("cli: common options of waco-train are known after evaluate, others ar
   check_refused(evaluate().with("--epochs", "3"), 2, "--epochs");
 }
 
+TEST_CASE("cli: waco-train judges and trains on no model of another encoding", "[cli]") {
+  const SmallTraining small;
+  REQUIRE(small.train("model", "1").run().ok());
+  json manifest = parse_file(small.path("model/model.json"));
+  manifest["encoding_version"] = manifest.at("encoding_version").get<int>() + 1;
+  write_file_atomically(small.path("model/model.json"), manifest.dump());
+  check_refused(small.train("other").with("--init", small.path("model")), 3, "encoding_version");
+  check_refused(Program("waco-train").with("evaluate", small.path("model"), small.dataset()), 3,
+                "encoding_version");
+  manifest["encoding_version"] = manifest.at("encoding_version").get<int>() - 1;
+  manifest.erase("extractor");
+  write_file_atomically(small.path("model/model.json"), manifest.dump());
+  check_refused(Program("waco-train").with("evaluate", small.path("model"), small.dataset()), 3,
+                "model.json");
+}
+
 TEST_CASE("cli: wrong uses of waco-train end with code 2 or 3 and touch nothing", "[cli]") {
   const SmallTraining small(18);
   const std::string dataset = small.dataset();
@@ -224,7 +240,7 @@ TEST_CASE("cli: wrong uses of waco-train end with code 2 or 3 and touch nothing"
   check_refused(train().with(dataset), 3, "--matrices");
   check_refused(train().with(dataset, "--init", small.path("nowhere"), "--matrices", small.path("data")), 3,
                 "model.json");
-  check_refused(Program("waco-train").with("evaluate", small.path("data"), dataset), 3, "model.json");
+  check_refused(Program("waco-train").with("evaluate", small.path("data"), dataset), 3, "a key is missing");
   check_refused(Program("waco-train").with(dataset, "-o", small.path("data")), 2, "not a model");
   check_refused(Program("waco-train").with(dataset, "-o", dataset), 2, "is a file");
   CHECK_FALSE(std::filesystem::exists(output));

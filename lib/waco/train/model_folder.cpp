@@ -107,24 +107,15 @@ nlohmann::ordered_json ModelFolder::write(const Network& network, const ModelDes
   return manifest;
 }
 
-nlohmann::json read_manifest(const fs::path& folder) {
-  return read_artifact(folder / kManifest, waco::model::kModelFormat, waco::model::kModelVersion);
-}
-
 model::TensorFile load_weights(const fs::path& folder, schedule::Op op, const std::string& extractor) {
-  const nlohmann::json manifest = read_manifest(folder);
+  const nlohmann::json manifest = model::read_model_manifest(folder);
   if (manifest.value("op", "") != schedule::name(op))
     throw UsageError(fmt::format("{}: is a model of {}, the datasets are of {}", folder.string(),
                                  manifest.value("op", "?"), schedule::name(op)));
   if (manifest.value("extractor", "") != extractor)
     throw UsageError(fmt::format("{}: is a model with the extractor {}, not {}", folder.string(),
                                  manifest.value("extractor", "?"), extractor));
-  const fs::path weights = folder / kWeights;
-  std::error_code error;
-  if (!fs::exists(weights, error)) throw InputError(weights.string(), 0, "is missing");
-  if (content_hash(read_file(weights)) != manifest.value("weights_hash", ""))
-    throw InputError(weights.string(), 0, "are not the weights that model.json was written with");
-  return model::TensorFile::read(weights);
+  return model::read_model_weights(folder);
 }
 
 }  // namespace waco::train

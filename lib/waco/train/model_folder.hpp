@@ -44,10 +44,8 @@ class ModelFolder {
   std::filesystem::path folder_;
 };
 
-/// Throws InputError when the folder holds no model, or one of a newer version.
-nlohmann::json read_manifest(const std::filesystem::path& folder);
-
-/// Weights of a model that must be of this op and extractor. Throws UsageError when it is of others.
+/// Weights of a model that must be of this op and extractor. Throws UsageError when it is of others, and as
+/// model::read_model_weights.
 model::TensorFile load_weights(const std::filesystem::path& folder, schedule::Op op,
                                const std::string& extractor);
 

@@ -257,7 +257,7 @@ std::optional<ordered_json> finished_training(const TrainingOptions& options) {
   const ModelFolder folder(options.output);
   folder.check();
   if (!options.resume || folder.has_checkpoint() || !folder.has_model()) return std::nullopt;
-  const ordered_json manifest(read_manifest(options.output));
+  const ordered_json manifest(model::read_model_manifest(options.output));
   if (!manifest.value(kComplete, false)) return std::nullopt;
   ordered_json report = report_of(options.output, manifest);
   report["metrics"] = manifest.value("metrics", ordered_json());
@@ -276,7 +276,7 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
   nlohmann::json first_model;
   training.start = options.extractor;
   if (!options.init.empty()) {
-    first_model = read_manifest(options.init);
+    first_model = model::read_model_manifest(options.init);
     training.start += " " + first_model.value("weights_hash", "");
   }
   set_up_torch(options.data.threads, options.seed);
@@ -333,9 +333,8 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
 
 ordered_json run_evaluation(const fs::path& model, const DataOptions& options, bool every_group,
                             const StopToken& stop) {
-  const nlohmann::json manifest = read_manifest(model);
+  const nlohmann::json manifest = waco::model::read_model_manifest(model);
   const std::string extractor = manifest.at("extractor");
-  check_extractor(extractor);
   set_up_torch(options.threads, 1);
   const Data data = load_data(options, extractor, stop);
   Network network = make_network(data);

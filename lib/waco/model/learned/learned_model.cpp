@@ -24,10 +24,7 @@ class FolderReader {
     if (!fs::exists(manifest_file_, error))
       throw InputError(folder.string(), 0, "holds no model: there is no model.json in it");
     manifest_ = read_artifact(manifest_file_, kModelFormat, kModelVersion);
-  }
-
-  std::unique_ptr<LearnedModel::Weights> read() {
-    try {
+    with_keys([&] {
       check_versions();
       const auto op = schedule::parse_op(manifest_.at("op").get<std::string>());
       if (!op) fail(fmt::format("its op {} is none of this program's", manifest_.at("op").dump()));
@@ -36,16 +33,53 @@ class FolderReader {
       if (std::find(names.begin(), names.end(), extractor) == names.end())
         fail(fmt::format("its extractor {} is unknown; use a newer program", extractor));
       check_encoding(*op);
-      const TensorFile tensors = read_weights();
-      auto weights = std::make_unique<LearnedModel::Weights>(manifest_, hash(), *op, extractor, tensors);
+      op_ = *op;
+      extractor_ = extractor;
+    });
+  }
+
+  const nlohmann::json& manifest() const { return manifest_; }
+
+  std::unique_ptr<LearnedModel::Weights> read() const {
+    const TensorFile tensors = read_weights();
+    std::unique_ptr<LearnedModel::Weights> weights;
+    with_keys([&] {
+      weights = std::make_unique<LearnedModel::Weights>(manifest_, hash(), op_, extractor_, tensors);
       check_dims(*weights);
-      return weights;
+    });
+    return weights;
+  }
+
+  /// The tensors must be those that the manifest was written with, and numbers.
+  TensorFile read_weights() const {
+    std::error_code error;
+    if (!fs::exists(weights_file_, error))
+      throw InputError(weights_file_.string(), 0, "is missing beside model.json");
+    const MappedFile file(weights_file_);
+    with_keys([&] {
+      if (!has_hash(file.content(), manifest_.at("weights_hash").get<std::string>()))
+        throw InputError(weights_file_.string(), 0,
+                         "is not the file that model.json was written with (weights_hash)");
+    });
+    TensorFile tensors = TensorFile::parse(weights_file_.string(), file.content());
+    for (const auto& [name, tensor] : tensors.tensors())
+      if (!std::all_of(tensor.data.begin(), tensor.data.end(), [](float x) { return std::isfinite(x); }))
+        throw InputError(weights_file_.string(), 0,
+                         fmt::format("tensor {} holds what is not a number", name));
+    return tensors;
+  }
+
+ private:
+  /// Does what looks at keys of the manifest; one that is not as it should be is the file's fault.
+  template <typename Action>
+  void with_keys(Action&& action) const {
+    try {
+      action();
     } catch (const nlohmann::json::exception&) {
       fail("a key is missing or of the wrong kind; write the model again with waco-train");
     }
   }
 
- private:
   [[noreturn]] void fail(const std::string& message) const {
     throw InputError(manifest_file_.string(), 0, message);
   }
@@ -75,23 +109,6 @@ class FolderReader {
       fail("its dims are not those of the encoding of its op");
   }
 
-  /// The tensors must be those that the manifest was written with, and numbers.
-  TensorFile read_weights() const {
-    std::error_code error;
-    if (!fs::exists(weights_file_, error))
-      throw InputError(weights_file_.string(), 0, "is missing beside model.json");
-    const MappedFile file(weights_file_);
-    if (!has_hash(file.content(), manifest_.at("weights_hash").get<std::string>()))
-      throw InputError(weights_file_.string(), 0,
-                       "is not the file that model.json was written with (weights_hash)");
-    TensorFile tensors = TensorFile::parse(weights_file_.string(), file.content());
-    for (const auto& [name, tensor] : tensors.tensors())
-      if (!std::all_of(tensor.data.begin(), tensor.data.end(), [](float x) { return std::isfinite(x); }))
-        throw InputError(weights_file_.string(), 0,
-                         fmt::format("tensor {} holds what is not a number", name));
-    return tensors;
-  }
-
   void check_dims(const LearnedModel::Weights& weights) const {
     const auto check = [&](const char* key, int64_t size) {
       const auto claimed = manifest_.at("dims").at(key).get<int64_t>();
@@ -110,6 +127,8 @@ class FolderReader {
 
   fs::path manifest_file_, weights_file_;
   nlohmann::json manifest_;
+  schedule::Op op_ = schedule::Op::kSpmv;
+  std::string extractor_;
 };
 
 }  // namespace
@@ -150,6 +169,14 @@ LearnedModel& LearnedModel::operator=(LearnedModel&&) noexcept = default;
 
 LearnedModel LearnedModel::load(const fs::path& folder) {
   return LearnedModel(FolderReader(folder).read());
+}
+
+nlohmann::json read_model_manifest(const fs::path& folder) {
+  return FolderReader(folder).manifest();
+}
+
+TensorFile read_model_weights(const fs::path& folder) {
+  return FolderReader(folder).read_weights();
 }
 
 schedule::Op LearnedModel::op() const {

@@ -14,6 +14,7 @@
 #include "waco/matrix/sparse_tensor.hpp"
 #include "waco/model/closed_form.hpp"
 #include "waco/model/cost_model.hpp"
+#include "waco/model/learned/tensor_file.hpp"
 #include "waco/schedule/super_schedule.hpp"
 
 namespace waco::model {
@@ -26,6 +27,12 @@ inline constexpr int kModelVersion = 1;
 /// often one that errs, and two models seldom err on the same point. On 24 unseen matrices this made the
 /// first point of SpMV 1.06 times as fast; shares from 0.2 to 0.5 did about as well.
 inline constexpr double kClosedFormShare = 0.35;
+
+/// model.json of a folder. Throws InputError when the folder holds no model, one of a newer version, or one
+/// of another op, extractor or version of encoding, terms or features than this program has.
+nlohmann::json read_model_manifest(const std::filesystem::path& folder);
+/// Its weights. Throws InputError too when they are not those that the manifest describes, or no numbers.
+TensorFile read_model_weights(const std::filesystem::path& folder);
 
 /// What a pattern looks like to the retrieval half, for one problem.
 struct PatternEmbedding {
