@@ -1,4 +1,5 @@
 // Options by name.
+#include <cmath>
 #include <functional>
 
 #include "waco/base/error.hpp"
@@ -12,15 +13,16 @@ struct Knob {
   const char* name;
   double least, most;
   std::function<void(TrainerOptions&, double)> set;
+  bool whole = false;  ///< takes no fractions
 };
 
 const std::vector<Knob>& knobs() {
   static const std::vector<Knob> all = {
-      {"warm_up", 0, 1, [](TrainerOptions& o, double v) { o.warm_up = v; }},
+      {"warm_up", 0, 0.99, [](TrainerOptions& o, double v) { o.warm_up = v; }},
       {"groups_per_step", 1, 1e6,
-       [](TrainerOptions& o, double v) { o.groups_per_step = static_cast<int>(v); }},
+       [](TrainerOptions& o, double v) { o.groups_per_step = static_cast<int>(v); }, true},
       {"points_per_group", 2, 1e6,
-       [](TrainerOptions& o, double v) { o.points_per_group = static_cast<int>(v); }},
+       [](TrainerOptions& o, double v) { o.points_per_group = static_cast<int>(v); }, true},
       {"least_gap", 0, 100, [](TrainerOptions& o, double v) { o.loss.least_gap = v; }},
       {"most_gap", 0, 100, [](TrainerOptions& o, double v) { o.loss.most_gap = v; }},
       {"top_weight", 0, 1e6, [](TrainerOptions& o, double v) { o.loss.top_weight = v; }},
@@ -49,6 +51,8 @@ void apply_tweaks(const nlohmann::json& tweaks, TrainerOptions& options) {
       if (!(knob.least <= number && number <= knob.most))
         throw UsageError(
             fmt::format("--set {}: {} is not from {} to {}", name, number, knob.least, knob.most));
+      if (knob.whole && number != std::floor(number))
+        throw UsageError(fmt::format("--set {}: {} is not a whole number", name, number));
       knob.set(options, number);
       known = true;
     }
