@@ -64,6 +64,7 @@ bool parse(int argc, char** argv, Options& options) {
   app.add_flag("--vertices-only", options.vertices_only,
                "Write no embeddings and no graph: the first use makes them");
   add_common_options(app, kProgram, options.common);
+  app.remove_option(app.get_option("--compiler"));  // nothing is compiled
   options.command = command_text(argc, argv);
   return parse_command_line(app, argc, argv, options.common);
 }

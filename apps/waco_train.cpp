@@ -70,6 +70,17 @@ void add_data_options(CLI::App& app, Options& options) {
       ->capture_default_str();
 }
 
+/// Throws UsageError for what stands before a sub-command that does not know it, or is told it again: it
+/// would be passed over.
+void check_options_before(const CLI::App& app, const CLI::App& command) {
+  for (const CLI::Option* option : app.get_options()) {
+    const CLI::Option* own = command.get_option_no_throw(option->get_name());
+    if (option->count() > 0 && (own == nullptr || own->count() > 0))
+      throw UsageError(fmt::format("{0} is given before {1}; name what {1} takes after it",
+                                   option->get_name(), command.get_name()));
+  }
+}
+
 bool parse(int argc, char** argv, Options& options) {
   CLI::App app("Learns from datasets which formats and schedules are fast on which patterns.", kProgram);
   app.footer(kExamples);
@@ -103,11 +114,15 @@ bool parse(int argc, char** argv, Options& options) {
   evaluate->add_option("DATASET", options.datasets, "Datasets of its op")->required();
   evaluate->add_flag("--all", options.all, "Judge on training matrices too");
   add_data_options(*evaluate, options);
-  for (CLI::App* command : {&app, evaluate}) add_common_options(*command, kProgram, options.common);
+  for (CLI::App* command : {&app, evaluate}) {
+    add_common_options(*command, kProgram, options.common);
+    command->remove_option(command->get_option("--compiler"));  // nothing is compiled
+  }
   app.require_subcommand(0, 1);
   options.command = command_text(argc, argv);
   if (!parse_command_line(app, argc, argv, options.common)) return false;
   options.evaluate_given = evaluate->parsed();
+  if (options.evaluate_given) check_options_before(app, *evaluate);
   return true;
 }
 

@@ -201,6 +201,13 @@ TEST_CASE("cli: common options of waco-train are known after evaluate, others ar
   CHECK(run.ok());
   CHECK(run.err.empty());
   check_refused(evaluate().with("--epochs", "3"), 2, "--epochs");
+  const auto before = [&](const char* option, const char* value) {
+    return Program("waco-train").with(option, value, "evaluate", small.path("model"), small.dataset());
+  };
+  check_refused(before("--epochs", "3"), 2, "--epochs");
+  check_refused(before("-q", small.dataset().c_str()), 2, "DATASET");
+  CHECK(before("--threads", "1").with("--matrices", small.path("data")).run().ok());
+  check_refused(evaluate().with("--compiler", "c++"), 2, "--compiler");
 }
 
 TEST_CASE("cli: waco-train judges and trains on no model of another encoding", "[cli]") {
@@ -216,7 +223,7 @@ TEST_CASE("cli: waco-train judges and trains on no model of another encoding", "
   manifest.erase("extractor");
   write_file_atomically(small.path("model/model.json"), manifest.dump());
   check_refused(Program("waco-train").with("evaluate", small.path("model"), small.dataset()), 3,
-                "model.json");
+                "a key is missing");
 }
 
 TEST_CASE("cli: wrong uses of waco-train end with code 2 or 3 and touch nothing", "[cli]") {
@@ -233,6 +240,8 @@ TEST_CASE("cli: wrong uses of waco-train end with code 2 or 3 and touch nothing"
   check_refused(train().with(dataset, "--set", "anchor"), 2, "NAME=NUMBER");
   check_refused(train().with(dataset, "--set", "groups_per_step=0"), 2, "is not from 1 to");
   check_refused(train().with(dataset, "--set", "hidden_dropout=nan"), 2, "is not from 0 to");
+  check_refused(train().with(dataset, "--set", "warm_up=1"), 2, "is not from 0 to 0.99");
+  check_refused(train().with(dataset, "--set", "points_per_group=2.7"), 2, "not a whole number");
   check_refused(train().with(dataset, "--validation-share", "0.3"), 2, "--split");
   check_refused(train().with(small.path("data/none.jsonl")), 3, "none.jsonl");
   check_refused(train().with(small.path("data/band-80-3.mtx")), 3, "waco-dataset");
@@ -240,7 +249,7 @@ TEST_CASE("cli: wrong uses of waco-train end with code 2 or 3 and touch nothing"
   check_refused(train().with(dataset), 3, "--matrices");
   check_refused(train().with(dataset, "--init", small.path("nowhere"), "--matrices", small.path("data")), 3,
                 "model.json");
-  check_refused(Program("waco-train").with("evaluate", small.path("data"), dataset), 3, "a key is missing");
+  check_refused(Program("waco-train").with("evaluate", small.path("data"), dataset), 3, "model.json");
   check_refused(Program("waco-train").with(dataset, "-o", small.path("data")), 2, "not a model");
   check_refused(Program("waco-train").with(dataset, "-o", dataset), 2, "is a file");
   CHECK_FALSE(std::filesystem::exists(output));
