@@ -13,7 +13,7 @@ struct LossOptions {
   Loss kind = Loss::kRank;
   double least_gap = 0.07;  ///< log2 of the time ratio that two points must differ by: 5 %
   double most_gap = 1;      ///< of costs that is asked for, however far the times are apart
-  /// Pairs weigh 1 / (1 + top_weight * log2(time of the faster one / best of its group)).
+  /// Pairs weigh 1 / (1 + top_weight * log2(time of the faster one / best of its group in the batch)).
   double top_weight = 1;
   double anchor = 0.05;  ///< weight of the distance to log2(time / fixed_csr) beside the ranking
 };
