@@ -153,7 +153,7 @@ void report_product(int64_t rows, int64_t inner, int64_t columns) {
 int main(int argc, char** argv) {
   waco::train::keep_freed_memory();
   int threads = 2;
-  int64_t max_sites = kDefaultMaxSites;
+  int64_t max_sites = int64_t{1} << 19;
   std::vector<std::string> files;
   for (int n = 1; n < argc; ++n) {
     const std::string word = argv[n];

@@ -10,11 +10,10 @@
 #include "waco/base/error.hpp"
 #include "waco/model/conv/conv_networks.hpp"
 #include "waco/model/conv/convolution.hpp"
+#include "waco/model/learned/dense.hpp"
 
 namespace waco::model {
 namespace {
-
-constexpr float kInputLimit = 4;  ///< standardised inputs are clipped to +- this
 
 /// A fully connected layer, its sums in double.
 struct Linear {
@@ -61,7 +60,8 @@ class ConvExtractor : public Extractor {
     std::vector<float> x = features(tensor, omp_get_max_threads());
     std::vector<float> shape = shape_inputs(tensor);
     for (size_t n = 0; n < shape.size(); ++n)
-      shape[n] = std::clamp((shape[n] - mean_[n]) * scale_[n], -kInputLimit, kInputLimit);
+      shape[n] =
+          std::clamp((shape[n] - mean_[n]) * scale_[n], -Standardisation::kLimit, Standardisation::kLimit);
     shape = shape2_(shape1_(shape, true), false);
     x.insert(x.end(), shape.begin(), shape.end());
     return head2_(head1_(x, true), false);

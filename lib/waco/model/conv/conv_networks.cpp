@@ -53,15 +53,4 @@ std::vector<KernelMap> grid_maps(int order, int threads) {
   return maps;
 }
 
-StridedMaps strided_maps(const Sites& sites, int threads) {
-  StridedMaps maps{make_window_map(sites, kWindowWidth, threads), {}};
-  Sites fine = sites;
-  for (int layer = 0; layer < kStridedLayers; ++layer) {
-    Sites coarse = halved(fine, threads);
-    maps.layers.push_back(make_kernel_map(fine, coarse, 3, 2, threads));
-    fine = std::move(coarse);
-  }
-  return maps;
-}
-
 }  // namespace waco::model

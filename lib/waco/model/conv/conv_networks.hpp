@@ -15,9 +15,6 @@ inline constexpr int kResidualBlocks = 4;  ///< of minkowski, two convolutions e
 inline constexpr int kWindowWidth = 5;     ///< of the first layer of both
 inline constexpr int kShapeHidden = 64, kShapeSize = 32;
 inline constexpr int kHeadHidden = 256, kConvOut = 128;
-/// Default of max_sites. With it activations of a pattern take at most 128 B * 2^19 * 14 = 0.94 GB in
-/// training.
-inline constexpr int64_t kDefaultMaxSites = int64_t{1} << 19;
 
 /// log2 of the extents and of the number of nonzeros (at least 1) [order + 1].
 std::vector<float> shape_inputs(const matrix::SparseTensor& tensor);
@@ -36,12 +33,5 @@ std::vector<float> pattern_image(const matrix::SparseTensor& tensor, int side);
 
 /// Kernel maps of dense_conv's layers; the same for every pattern.
 std::vector<KernelMap> grid_maps(int order, int threads);
-
-/// Maps of waconet: the window of the first layer, then one of stride 2 a layer.
-struct StridedMaps {
-  WindowMap window;
-  std::vector<KernelMap> layers;  ///< [kStridedLayers]
-};
-StridedMaps strided_maps(const Sites& sites, int threads);
 
 }  // namespace waco::model

@@ -43,7 +43,7 @@ struct Dense {
 
 /// Inputs brought to mean 0 and deviation 1 as in training, and clipped.
 struct Standardisation {
-  static constexpr float kLimit = 4;
+  static constexpr float kLimit = 4;  ///< clipped to +- this, in training too
   std::vector<float> mean, scale;
 
   Standardisation() = default;

@@ -52,7 +52,6 @@ class ConvTorchExtractor : public TorchExtractor {
     return head2_(torch::relu(head1_(joined)));
   }
   int size() const override { return model::kConvOut; }
-  int num_inputs() const override { return order_ + 1; }
 
   std::shared_ptr<const PreparedPattern> prepare(const matrix::SparseTensor& tensor) const override {
     WACO_ASSERT(tensor.order() == order_);

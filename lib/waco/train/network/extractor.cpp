@@ -2,11 +2,12 @@
 #include "waco/train/network/extractor.hpp"
 
 #include "waco/base/error.hpp"
+#include "waco/model/learned/dense.hpp"
 
 namespace waco::train {
 namespace {
 
-constexpr double kInputLimit = 4;  ///< standardised inputs are clipped to +- this
+using model::Standardisation;
 
 void assign(torch::Tensor& buffer, const std::vector<float>& values) {
   WACO_ASSERT(buffer.numel() == static_cast<int64_t>(values.size()));
@@ -27,7 +28,8 @@ void TorchExtractor::set_standardisation(const std::vector<float>& mean, const s
 }
 
 torch::Tensor TorchExtractor::standardised(const PreparedPattern& pattern) const {
-  return ((torch::tensor(pattern.inputs) - input_mean_) * input_scale_).clamp(-kInputLimit, kInputLimit);
+  return ((torch::tensor(pattern.inputs) - input_mean_) * input_scale_)
+      .clamp(-Standardisation::kLimit, Standardisation::kLimit);
 }
 
 }  // namespace waco::train

@@ -19,13 +19,13 @@ struct PreparedPattern {
   virtual ~PreparedPattern() = default;
   virtual int64_t bytes() const = 0;  ///< memory it holds
 
-  /// Real-valued inputs before standardisation [num_inputs()], for the caller to take mean and deviation of.
+  /// Real-valued inputs before standardisation, for the caller to take mean and deviation of.
   std::vector<float> inputs;
 };
 
 /// A trainable extractor. Its parameters have the names of the tensors of docs/model.md without "extractor.";
 /// what standardises its real-valued inputs is the pair of buffers "input_mean" and "input_scale"
-/// [num_inputs()], in a model folder "input.features.mean" and ".scale". Not thread-safe.
+/// [order + 1], in a model folder "input.features.mean" and ".scale". Not thread-safe.
 class TorchExtractor : public torch::nn::Module {
  public:
   /// Depends on the pattern alone, not on parameters: do it once for each matrix.
@@ -35,16 +35,15 @@ class TorchExtractor : public torch::nn::Module {
   /// extractor.
   virtual torch::Tensor forward(const std::vector<std::shared_ptr<const PreparedPattern>>& patterns) = 0;
 
-  virtual int size() const = 0;        ///< Q
-  virtual int num_inputs() const = 0;  ///< real-valued inputs
+  virtual int size() const = 0;  ///< Q
 
-  /// Sets what standardises the inputs: x <- clip((x - mean) * scale, -4, 4). Vectors of num_inputs().
+  /// Sets what standardises the inputs: x <- clip((x - mean) * scale, -4, 4). Vectors of order + 1.
   void set_standardisation(const std::vector<float>& mean, const std::vector<float>& scale);
 
  protected:
   /// To be called by constructors: registers the buffers, mean 0 and scale 1.
   void register_inputs(int count);
-  /// Standardised and clipped inputs [num_inputs()].
+  /// Standardised and clipped inputs [order + 1].
   torch::Tensor standardised(const PreparedPattern& pattern) const;
 
   torch::Tensor input_mean_, input_scale_;

@@ -7,12 +7,14 @@
 
 #include "waco/base/error.hpp"
 #include "waco/model/learned/cost_features.hpp"
+#include "waco/model/learned/dense.hpp"
 #include "waco/train/network/extractor.hpp"
 
 namespace waco::train {
 namespace {
 
-constexpr double kClip = 4;
+using model::Standardisation;
+
 // An input that hardly varies while training says nothing, and must not say anything later.
 constexpr double kLeastDeviation = 1e-4;
 constexpr double kFirstSlope = 0.5;
@@ -167,7 +169,7 @@ void Network::clear_unused_rows(const std::vector<const Example*>& examples) {
 
 torch::Tensor Network::standardised(const std::string& input, const torch::Tensor& values) const {
   return ((values - fixed_.at("input." + input + ".mean")) * fixed_.at("input." + input + ".scale"))
-      .clamp(-kClip, kClip);
+      .clamp(-Standardisation::kLimit, Standardisation::kLimit);
 }
 
 torch::Tensor Network::linear(const std::string& name, const torch::Tensor& input) const {
