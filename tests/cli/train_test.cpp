@@ -55,7 +55,7 @@ TEST_CASE("cli: waco-train writes a model, reports its metrics and draws curves"
   CHECK(report.at("complete") == true);
   CHECK(report.at("epochs").size() == 4);
   for (const char* name : {"learned", "retrieval", "closed_form", "random", "fixed_csr"})
-    CHECK(report.at("metrics").at(name).at("matrices") == 2);
+    CHECK(report.at("metrics").at(name).at("groups") == 2);
   const json manifest = parse_file(small.path("model/model.json"));
   CHECK(manifest.at("format") == "waco-model");
   CHECK(manifest.at("op") == "spmv");
@@ -149,7 +149,7 @@ TEST_CASE("cli: records of missing matrices are dropped with one warning", "[cli
   const RunResult run = small.train("model").run();
   INFO(run.err);
   REQUIRE(run.ok());
-  CHECK(run.err.find("17 records of 1 matrices left out") != std::string::npos);
+  CHECK(run.err.find("17 records in 1 groups left out") != std::string::npos);
   CHECK(parse_file(small.path("model/model.json")).at("dataset").at("missing_records") == 17);
 }
 

@@ -155,7 +155,7 @@ std::vector<Misranking> worst_misrankings(const std::vector<const Group*>& group
 }
 
 nlohmann::ordered_json to_json(const Metrics& metrics) {
-  nlohmann::ordered_json json = {{"matrices", metrics.num_groups}};
+  nlohmann::ordered_json json = {{"groups", metrics.num_groups}};
   if (metrics.num_pairs > 0) {
     json["pairs"] = metrics.num_pairs;
     json["pairwise_accuracy"] = metrics.pairwise_accuracy;
@@ -168,7 +168,7 @@ nlohmann::ordered_json to_json(const Metrics& metrics) {
 
 Metrics metrics_from_json(const nlohmann::json& json) {
   Metrics metrics;
-  metrics.num_groups = json.at("matrices");
+  metrics.num_groups = json.at("groups");
   metrics.num_pairs = json.value("pairs", int64_t{0});
   metrics.pairwise_accuracy = json.value("pairwise_accuracy", 0.0);
   metrics.kendall_tau = json.value("kendall_tau", 0.0);

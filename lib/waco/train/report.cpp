@@ -28,8 +28,8 @@ std::string row(const std::string& name, const ordered_json& metrics) {
 std::string to_table(const ordered_json& report) {
   const ordered_json& metrics = report.at("metrics");
   std::string text =
-      fmt::format("{} matrices, {} pairs more than 10 % apart\n", metrics.at("learned").value("matrices", 0),
-                  metrics.at("learned").value("pairs", 0));
+      fmt::format("{} groups of points, {} pairs more than 10 % apart\n",
+                  metrics.at("learned").value("groups", 0), metrics.at("learned").value("pairs", 0));
   text += fmt::format("{:<14}{:>12}{:>9}", "model", "right pairs", "tau");
   for (const int points : kRegretPoints) text += fmt::format("{:>9}", fmt::format("top {}", points));
   text += "   time of the best of the top k over the best measured\n";

@@ -114,7 +114,7 @@ Data load_data(const DataOptions& options, const std::string& extractor, const S
         fmt::format("ended while preparing{}",
                     options.cache.empty() ? "" : "; what was prepared is kept for the next run"));
   if (prepared.num_missing_groups > 0)
-    spdlog::warn("{} records of {} matrices left out, their matrices were not found in --matrices: {} ...",
+    spdlog::warn("{} records in {} groups left out, their matrices were not found in --matrices: {} ...",
                  prepared.num_missing_records, prepared.num_missing_groups, prepared.first_missing);
   data.num_missing_records = prepared.num_missing_records;
   data.borrowed_ceilings = std::move(prepared.borrowed_ceilings);
@@ -285,7 +285,7 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
   folder.create();
   if (data.validation.empty())
     spdlog::warn("the datasets have no validation matrix; metrics are of the training ones");
-  spdlog::info("{}: {} training and {} validation matrices, {} records", schedule::name(data.records.op),
+  spdlog::info("{}: {} groups to learn from and {} to judge by, {} records", schedule::name(data.records.op),
                data.training.size(), data.validation.size(),
                data.records.num_records - data.num_missing_records);
 
