@@ -150,17 +150,17 @@ TEST_CASE("kernel_cache: a compiler that hangs is stopped at the limit", "[measu
 
 TEST_CASE("kernel_cache: what the machine did to a compiler is no fault of the source", "[measure]") {
   const TemporaryFolder folder;
-  const fs::path script = folder.path() / "unlucky-c++";
   const auto failure =
       GENERATE(as<std::string>(), "kill -KILL $$", "kill -TERM $$",
                "echo 'kernel.s: No space left on device' >&2; exit 1",
                "echo 'c++: fatal error: Killed signal terminated program cc1plus' >&2; exit 1");
   INFO(failure);
-  std::ofstream(script) << "#!/bin/sh\ncase \"$*\" in *kernel.cpp*) " << failure
-                        << ";; *) exec c++ \"$@\";; esac\n";
-  fs::permissions(script, fs::perms::owner_all);
-  const KernelCache cache(Compiler::find(script.string()), folder.path() / "kernels");
-  CHECK_THROWS_AS(cache.get(answer(1), 60), EnvironmentError);
+  const CompilerScript script("unlucky-c++",
+                              "case \"$*\" in *kernel.cpp*) " + failure + ";; *) exec c++ \"$@\";; esac\n");
+  const KernelCache cache(Compiler::find("unlucky-c++"), folder.path() / "kernels");
+  const CompiledKernel kernel = cache.get(answer(1), 60);
+  CHECK_FALSE(kernel.ok());
+  CHECK(kernel.machine_failed);
   CHECK(fs::is_empty(cache.folder()));
   CHECK(cache.get(answer(1), 60, StopToken().with_budget(-1)).stopped);
 }

@@ -51,6 +51,11 @@ class EnvironmentError : public Error {
       : Error(code, message) {}
 };
 
+/// An input that needs more memory than this machine has for it.
+class TooLargeError : public EnvironmentError {
+  using EnvironmentError::EnvironmentError;
+};
+
 /// A bug of ours. Thrown by WACO_ASSERT, which stays on in release builds.
 class AssertionError : public std::logic_error {
   using std::logic_error::logic_error;

@@ -19,7 +19,7 @@ void widen(waco_level& level) {
   // baseline's.
   const auto count = static_cast<size_t>(level.num_positions);
   auto* wide = static_cast<To*>(waco_allocate(level.num_positions, sizeof(To)));
-  if (wide == nullptr) throw EnvironmentError("out of memory while packing the baseline");
+  if (wide == nullptr) throw TooLargeError("out of memory while packing the baseline");
   const auto* narrow = static_cast<const From*>(level.crd);
   for (size_t p = 0; p < count; ++p) wide[p] = static_cast<To>(narrow[p]);
   std::free(level.crd);

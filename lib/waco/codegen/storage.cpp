@@ -73,7 +73,7 @@ Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule&
   const int status =
       waco_pack(&abi_format, &input, schedule::value_bytes(type), threads, directly ? 1 : 0, &packed);
   if (status == WACO_OUT_OF_MEMORY) {
-    throw EnvironmentError(
+    throw TooLargeError(
         fmt::format("{}: not enough memory to pack {} nonzeros as \"{}\"; choose a format with "
                     "less fill",
                     tensor.name, tensor.num_nonzeros(), schedule::to_text(format, op)));

@@ -45,15 +45,6 @@ std::string stored_source(const CorpusItem& item) {
   return stored(matrix::record_source(item));
 }
 
-/// Reads or generates a tensor. One that is too large for this machine is as any that can't be read.
-matrix::SparseTensor made(const CorpusItem& item) {
-  try {
-    return make(item);
-  } catch (const EnvironmentError& fault) {
-    throw Error(ExitCode::kInput, fault.what());
-  }
-}
-
 /// What the file was begun with; a run with other values would mix unlike records.
 nlohmann::ordered_json collection_json(const CollectOptions& options, int threads) {
   nlohmann::ordered_json json = {{"op", schedule::name(options.problem.op)},
@@ -182,13 +173,15 @@ class Collection {
       return true;
     }
     try {
-      const matrix::SparseTensor tensor = made(item);
+      const matrix::SparseTensor tensor = make(item);
       dims = tensor.dims;
       num_nonzeros = tensor.num_nonzeros();
       return collect_tensor(item, tensor);
     } catch (const measure::Stopped&) {
       summary_.stopped = true;
     } catch (const measure::Unmeasurable& error) {
+      leave_out(item, error.what());
+    } catch (const TooLargeError& error) {
       leave_out(item, error.what());
     } catch (const EnvironmentError& error) {  // of no matrix's making
       throw EnvironmentError(fmt::format("{}: {}", item.name, error.what()), error.code());

@@ -116,7 +116,7 @@ ReadResult read_source(ByteSource& source, const std::string& name, int64_t num_
       throw;
     }
   } catch (const std::bad_alloc&) {
-    throw EnvironmentError(
+    throw TooLargeError(
         fmt::format("{}: does not fit in memory; use a smaller matrix or a machine with more memory", name));
   }
 }

@@ -47,8 +47,8 @@ void hash_blocks(const SparseTensor& tensor, int64_t first, uint64_t* hashes) {
 std::vector<int64_t> row_pointers(const SparseTensor& tensor) {
   WACO_ASSERT(tensor.order() >= 1);
   if (tensor.dims[0] > kMostRowsUnchecked && tensor.dims[0] > available_memory_bytes() / 8) {
-    throw EnvironmentError(fmt::format("{}: pointers to its {} rows do not fit in memory; remove empty rows",
-                                       tensor.name, tensor.dims[0]));
+    throw TooLargeError(fmt::format("{}: pointers to its {} rows do not fit in memory; remove empty rows",
+                                    tensor.name, tensor.dims[0]));
   }
   const std::vector<int64_t>& rows = tensor.coords[0];
   std::vector<int64_t> pointers(static_cast<size_t>(tensor.dims[0]) + 1);

@@ -124,9 +124,7 @@ CompileOutcome Compiler::compile(const std::string& source, const std::string& f
     outcome.diagnostic = shorten(run.err);
     if (outcome.diagnostic.empty())
       outcome.diagnostic = fmt::format("the compiler ended with {}", run.end.describe());
-    if (!outcome.stopped && failed_for_the_machine(run))
-      throw EnvironmentError(
-          fmt::format("a kernel could not be compiled: {}; free memory and disk space", outcome.diagnostic));
+    outcome.machine_failed = !outcome.stopped && failed_for_the_machine(run);
   }
   return outcome;
 }

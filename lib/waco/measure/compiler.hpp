@@ -13,8 +13,9 @@ namespace waco::measure {
 /// How one compilation ended.
 struct CompileOutcome {
   bool ok = false;
-  bool stopped = false;    ///< killed because a stop was requested; says nothing about the source
-  std::string diagnostic;  ///< why not, in at most a few lines
+  bool stopped = false;         ///< killed because a stop was requested; says nothing about the source
+  bool machine_failed = false;  ///< killed, or short of memory or disk space; says nothing either
+  std::string diagnostic;       ///< why not, in at most a few lines
 };
 
 /// The target of `command`, or of the compiler that is found without one (see Compiler::find), as it was told
@@ -36,8 +37,6 @@ class Compiler {
   const std::string& identity() const { return identity_; }
 
   /// Compiles `source` to a shared object with OpenMP. All files stay in `folder`: kernel.cpp and kernel.so.
-  /// Throws EnvironmentError when the compiler was killed or had no memory or disk space: that says nothing
-  /// about the source.
   CompileOutcome compile(const std::string& source, const std::string& flags,
                          const std::filesystem::path& folder, double timeout_s, const StopToken& stop) const;
 

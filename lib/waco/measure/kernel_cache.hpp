@@ -22,6 +22,7 @@ struct CompiledKernel {
   std::filesystem::path library;  ///< empty when it could not be compiled
   std::string diagnostic;         ///< then: why
   bool stopped = false;           ///< not compiled because a stop was requested
+  bool machine_failed = false;    ///< not compiled because the machine, not the source, was at fault
   bool from_cache = false;
   int64_t compile_ns = 0;  ///< wall clock of the compiler; 0 from the cache
   bool ok() const { return !library.empty(); }
@@ -56,8 +57,7 @@ class KernelCache {
   const std::filesystem::path& folder() const { return folder_; }
 
   /// The kernel of one request, from the cache or compiled now; with Compiling::kNever one that is not there
-  /// fails, and the compiler is never run. Throws EnvironmentError when the machine, not the source, is why
-  /// it can't be compiled.
+  /// fails, and the compiler is never run.
   CompiledKernel get(const CompileRequest& request, double timeout_s, const StopToken& stop = {}) const;
 
   /// The kernels of all requests, in their order; compiles on `threads` threads, equal requests once.

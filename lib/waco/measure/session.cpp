@@ -81,6 +81,7 @@ class Session::State {
       if (kernels[n].ok() || kernels[n].stopped) continue;
       measurement.status = Status::kCompile;
       measurement.message = kernels[n].diagnostic;
+      measurement.machine_failed = kernels[n].machine_failed;
       candidates[n].done = true;
     }
     return candidates;

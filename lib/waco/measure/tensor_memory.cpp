@@ -37,7 +37,7 @@ class Mapping {
   Mapping(int fd, size_t bytes, int protection) : bytes_(bytes) {
     address_ = ::mmap(nullptr, bytes, protection, MAP_SHARED, fd, 0);
     if (address_ == MAP_FAILED) {
-      throw EnvironmentError(
+      throw TooLargeError(
           fmt::format("the tensor can't be mapped ({} bytes): {}", bytes, std::strerror(errno)));
     }
   }
@@ -81,7 +81,7 @@ TensorMemory::TensorMemory(const matrix::SparseTensor& tensor) {
   // Reserved at once: running out of memory later would be a SIGBUS.
   if (fd_ < 0 || ::posix_fallocate(fd_, 0, header.file_bytes()) != 0) {
     if (fd_ >= 0) ::close(fd_);
-    throw EnvironmentError(fmt::format("no memory for a copy of the tensor ({} bytes)", header.file_bytes()));
+    throw TooLargeError(fmt::format("no memory for a copy of the tensor ({} bytes)", header.file_bytes()));
   }
   const Mapping mapping(fd_, static_cast<size_t>(header.file_bytes()), PROT_READ | PROT_WRITE);
   std::memcpy(mapping.data(), &header, sizeof header);
