@@ -75,7 +75,8 @@ void add_data_options(CLI::App& app, Options& options) {
 void check_options_before(const CLI::App& app, const CLI::App& command) {
   for (const CLI::Option* option : app.get_options()) {
     const CLI::Option* own = command.get_option_no_throw(option->get_name());
-    if (option->count() > 0 && (own == nullptr || own->count() > 0))
+    const bool twice = own != nullptr && own->count() > 0 && option->get_expected_max() > 0;
+    if (option->count() > 0 && (own == nullptr || twice))
       throw UsageError(fmt::format("{0} is given before {1}; name what {1} takes after it",
                                    option->get_name(), command.get_name()));
   }

@@ -102,7 +102,7 @@ TEST_CASE("cli: a stopped training keeps its best weights and --resume finishes 
 
 TEST_CASE("cli: a training out of time is stopped", "[cli]") {
   const SmallTraining small;
-  const RunResult run = small.train("model", "100000").with("--patience", "0", "--time-limit", "2").run();
+  const RunResult run = small.train("model", "100000").with("--patience", "0", "--time-limit", "5").run();
   INFO(run.err);
   REQUIRE(run.ok());
   CHECK_THAT(run.err, Catch::Contains("stopped (the time budget is spent); --resume continues"));
@@ -141,6 +141,9 @@ TEST_CASE("cli: a run that fails leaves the checkpoint of the one before", "[cli
   CHECK_THAT(again.err, Catch::Contains("is complete, nothing is left to do"));
   CHECK(json::parse(again.out).at("complete") == true);
   CHECK(read_file(small.path("model/weights.safetensors")) == weights);
+  // Another recipe is another training, though there is nothing to resume.
+  REQUIRE(train().with("--seed", "5", "--resume").run().ok());
+  CHECK(read_file(small.path("model/weights.safetensors")) != weights);
 }
 
 TEST_CASE("cli: records of missing matrices are dropped with one warning", "[cli]") {

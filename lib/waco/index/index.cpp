@@ -42,9 +42,12 @@ std::string cache_name(const Manifest& manifest, int max_threads) {
              .substr(0, 16);
 }
 
-/// Whether a file is the manifest of an index, of whatever version.
-bool is_index_manifest(const fs::path& file) {
+/// Whether a file is the manifest of an index, of whatever version, or a damaged one.
+bool may_be_manifest(const fs::path& file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) return false;
   try {
+    if (!nlohmann::json::accept(read_file(file))) return true;
     read_artifact(file, kIndexFormat, std::numeric_limits<int>::max());
     return true;
   } catch (const Error&) {
@@ -227,7 +230,7 @@ void Index::check_replaceable(const fs::path& folder) {
   if (!fs::exists(folder, error)) return;
   const bool is_folder = fs::is_directory(folder, error);
   if (is_folder && fs::is_empty(folder, error)) return;
-  if (!is_folder || !is_index_manifest(folder / kManifestFile))
+  if (!is_folder || !may_be_manifest(folder / kManifestFile))
     throw UsageError(fmt::format("{} exists and is not an index; name another folder", folder.string()));
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();

@@ -53,7 +53,7 @@ void CheckpointFolder::write(const Checkpoint& checkpoint) {
   write_artifact(folder_ / kState, document);
   for (const auto& entry : fs::directory_iterator(folder_)) {
     const std::string other = entry.path().filename().string();
-    if (is_tensors_name(other) && other != name) fs::remove(entry.path());
+    if (is_own_name(other) && other != name && other != kState) fs::remove(entry.path());
   }
 }
 
@@ -87,6 +87,7 @@ bool CheckpointFolder::exists() const {
 
 void CheckpointFolder::remove() const {
   std::error_code error;
+  fs::remove(folder_ / kState, error);  // first: what is left without it is no checkpoint
   std::vector<fs::path> own;
   for (const auto& entry : fs::directory_iterator(folder_, error))
     if (is_own_name(entry.path().filename().string())) own.push_back(entry.path());

@@ -9,6 +9,7 @@
 
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
 #include "waco/model/ceilings.hpp"
 #include "waco/model/learned/extractor.hpp"
 #include "waco/model/learned/learned_model.hpp"
@@ -215,6 +216,12 @@ TrainerOptions trainer_options(const TrainingOptions& options) {
   return result;
 }
 
+/// Null without one.
+ordered_json resplit_json(const std::optional<Resplit>& resplit) {
+  if (!resplit) return nullptr;
+  return {{"seed", resplit->seed}, {"validation_share", resplit->validation_share}};
+}
+
 ordered_json data_json(const Data& data, const std::optional<Resplit>& resplit) {
   const auto count = [](const Examples& examples) {
     int64_t records = 0;
@@ -234,7 +241,7 @@ ordered_json data_json(const Data& data, const std::optional<Resplit>& resplit) 
   if (data.records.machines.size() > 1) json["machines"] = nlohmann::json(data.records.machines);
   for (const model::Ceilings& ceilings : data.borrowed_ceilings)
     json["borrowed_ceilings"].emplace_back(model::to_json(ceilings));
-  if (resplit) json["resplit"] = {{"seed", resplit->seed}, {"validation_share", resplit->validation_share}};
+  if (resplit) json["resplit"] = resplit_json(resplit);
   return json;
 }
 
@@ -251,14 +258,40 @@ ordered_json report_of(const fs::path& folder, const ordered_json& manifest) {
           {"epochs", ordered_json::array()}};
 }
 
+/// Whether the manifest is of a training by the same recipe on the same datasets.
+bool is_of(const ordered_json& manifest, const TrainingOptions& options) {
+  const auto value = [](const ordered_json& json, const char* key) {
+    return json.value(key, ordered_json());
+  };
+  const ordered_json training = value(manifest, "training"), dataset = value(manifest, "dataset");
+  const ordered_json recipe = to_json(trainer_options(options)), files = value(dataset, "files");
+  for (const auto& [key, wanted] : recipe.items())
+    if (value(training, key.c_str()) != wanted) return false;
+  if (value(manifest, "extractor") != options.extractor || value(training, "init") != options.init.string() ||
+      value(dataset, "resplit") != resplit_json(options.data.resplit) ||
+      files.size() != options.data.datasets.size())
+    return false;
+  std::error_code error;
+  for (size_t n = 0; n < files.size(); ++n) {
+    const fs::path& file = options.data.datasets[n];
+    if (!fs::exists(file, error) || value(files[n], "hash") != content_hash(read_file(file))) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<ordered_json> finished_training(const TrainingOptions& options) {
   const ModelFolder folder(options.output);
   folder.check();
   if (!options.resume || folder.has_checkpoint() || !folder.has_model()) return std::nullopt;
-  const ordered_json manifest(model::read_model_manifest(options.output));
-  if (!manifest.value(kComplete, false)) return std::nullopt;
+  ordered_json manifest;
+  try {
+    manifest = model::read_model_manifest(options.output);
+  } catch (const InputError&) {  // such as one of an older version
+    return std::nullopt;
+  }
+  if (!manifest.value(kComplete, false) || !is_of(manifest, options)) return std::nullopt;
   ordered_json report = report_of(options.output, manifest);
   report["metrics"] = manifest.value("metrics", ordered_json());
   return report;

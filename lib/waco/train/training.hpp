@@ -47,7 +47,7 @@ struct TrainingOptions {
 nlohmann::ordered_json run_training(const TrainingOptions& options, const StopToken& stop);
 
 /// The report of the model in `output`, without epochs, when it is asked to `resume` and nothing is left to
-/// do: it is complete and there is no checkpoint. Throws as run_training.
+/// do: it is complete, of the same recipe and datasets, and there is no checkpoint. Throws as run_training.
 std::optional<nlohmann::ordered_json> finished_training(const TrainingOptions& options);
 
 /// The same metrics of a model on the validation examples of datasets, or on all with `every_group`.

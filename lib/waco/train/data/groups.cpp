@@ -59,8 +59,8 @@ void join_sides(std::vector<Group>& groups) {
   }
   if (num_moved > 0)
     spdlog::warn(
-        "the datasets divide matrices differently: {} groups of {} originals go to the side of training or "
-        "validation on which their original or pattern was met first",
+        "matrices of one original or pattern were on both sides: {} groups of {} originals go to the side of "
+        "training or validation on which theirs was met first",
         num_moved, originals.size());
 }
 
