@@ -46,7 +46,9 @@ void check_continues(const fs::path& file, const Header& found, const Header& wa
     for (const auto& item : options->items()) {
       const auto before = found.collection.value(item.key(), nlohmann::ordered_json());
       const auto now = wanted.collection.value(item.key(), nlohmann::ordered_json());
-      if (before != now)
+      // Datasets begun before the index was written down do not say which it was.
+      const bool unknown = item.key() == "index" && before.is_null() && found.collection.contains("model");
+      if (before != now && !unknown)
         throw UsageError(fmt::format("{}: was collected with {} {}, not {}; write to another file",
                                      file.string(), item.key(), before.dump(), now.dump()));
     }
