@@ -58,7 +58,9 @@ if [ "$program" = waco-collect ]; then
     if [ -e "$file" ]; then
       datasets+=("$file")
     elif [ -e "$folder/done/$shard" ]; then
-      fail "$file is missing, and shard $shard is done; remove $folder/done/$shard and submit again" 3
+      message="$file is missing, and shard $shard is done; remove $folder/done/$shard and submit again"
+      [ $partial -eq 1 ] || fail "$message" 3
+      echo "merge: $message" >&2
     fi
   done
   [ ${#datasets[@]} -gt 0 ] || fail "there is no dataset in $folder" 3

@@ -73,7 +73,7 @@ while [ $# -gt 0 ]; do
       list=${1-}
       list=${list#--list=}
       if [ "$list" = - ]; then list=/dev/stdin; fi
-      awk 1 "$list" >>"$work/inputs" || fail "--list takes a file, one input a line" 3
+      [ -e "$list" ] && awk 1 <"$list" >>"$work/inputs" || fail "--list takes a file, one input a line" 3
       ;;
     */-o | */--output | */--output=* | */--shard | */--shard=* | waco-tune/--json | waco-tune/--emit)
       fail "$1 is set by the job"
@@ -93,7 +93,8 @@ done
 kind=.mtx
 if [[ " ${arguments[*]-}" =~ \ --(op|schedule)[=\ ]mttkrp ]]; then kind=.tns; fi
 files_of() {
-  find -H "$1" \( -name "*$kind" -o -name "*$kind.gz" \) -xtype f | LC_ALL=C sort | grep . || fail "$1 holds no $kind file" 3
+  # Folders that can't be read are passed over, as the programs do.
+  { find -H "$1" \( -name "*$kind" -o -name "*$kind.gz" \) -xtype f || true; } | LC_ALL=C sort | grep . || fail "$1 holds no $kind file" 3
 }
 if [ -e "$work/inputs" ]; then
   while read -r input; do
@@ -115,7 +116,7 @@ for file in arguments list; do
     cp "$work/$file" "$folder/$file"
   elif ! cmp -s "$work/$file" "$folder/$file"; then
     [ $file = list ] || fail "$folder was used with another program, other shards or other options"
-    fail "the inputs are not those of $folder any more; go on with these by --list $folder/list instead of INPUT and --list"
+    fail "the inputs are not those of $folder any more; go on with these by --list $folder/list instead of folders and --list"
   fi
 done
 
