@@ -168,12 +168,17 @@ static inline int waco_size_blocks(struct waco_packer* p, const struct waco_bloc
   return waco_allocate_levels(p->out, 0, q->threads) ? WACO_OK : WACO_OUT_OF_MEMORY;
 }
 
+/* Threads at most: each marks column blocks of its own, and no more memory goes there than to the nonzeros.
+ */
+static inline int64_t waco_block_threads(const struct waco_packer* p) {
+  return 1 + 4 * p->nnz / (p->out->level[1].extent + 1);
+}
+
 /* Needs p->row_ptr and fewer than 2^31 nonzeros. */
 static inline int waco_pack_blocks(struct waco_packer* p, int threads) {
   const int64_t groups = p->out->level[0].extent;
   if (p->out->level[1].extent > 16 * p->nnz + (1 << 16) || groups >= INT32_MAX) return kWacoNotDirect;
-  /* Every thread marks column blocks of its own: no more memory for that than for the nonzeros. */
-  const int64_t most = 1 + 4 * p->nnz / (p->out->level[1].extent + 1);
+  const int64_t most = waco_block_threads(p);
   if (threads > most) threads = (int)most;
   struct waco_block_packer q = {p, waco_block_shape(p->format), threads, groups, nullptr, nullptr, nullptr};
   struct waco_block_scratch* scratch = (struct waco_block_scratch*)calloc((size_t)threads, sizeof *scratch);

@@ -160,6 +160,11 @@ static inline int waco_pack_halves(struct waco_packer* p, int threads) {
   struct waco_packer whole = *p;
   waco_begin_storage(&whole, &format, p->out->value_bytes, &joined);
   if (waco_crd_bytes(joined.level[1].extent) > 4) return kWacoNotDirect;
+  /* Blocks of one column are packed by few threads where most columns are empty (see waco_pack_blocks). */
+  if (4 * waco_block_threads(&whole) < threads) return kWacoNotDirect;
+  /* Sizes that only this format has, before anything is allocated. */
+  const int64_t groups = p->out->level[0].extent, outer = p->out->level[1].extent;
+  if (p->format->level[1].kind == WACO_U && outer > 0 && groups > INT32_MAX / outer) return kWacoNotDirect;
   int status = waco_pack_blocks(&whole, threads);
   if (status == WACO_OK) {
     struct waco_half_packer q = {

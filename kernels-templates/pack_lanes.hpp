@@ -111,8 +111,8 @@ static inline int waco_pack_lanes(struct waco_packer* p, int threads) {
   int64_t* length = p->lane_length = (int64_t*)waco_allocate(stored_rows, sizeof *length);
   if (!length) return WACO_OUT_OF_MEMORY;
   waco_parallel(threads, [=](int t) {
-    const int64_t end = waco_share(stored_rows, threads, t + 1);
-    for (int64_t r = waco_share(stored_rows, threads, t); r < end; ++r)
+    const int64_t lanes = p->format->split[0], end = waco_row_cut(p, lanes, threads, t + 1) * lanes;
+    for (int64_t r = waco_row_cut(p, lanes, threads, t) * lanes; r < end; ++r)
       length[r] = waco_slots_of(p, waco_row_begin(p, r), waco_row_begin(p, r + 1));
   });
   if (!waco_measure_slices(p, threads) || !waco_size_levels(p, entries)) return WACO_OUT_OF_MEMORY;

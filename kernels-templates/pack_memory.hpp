@@ -115,7 +115,8 @@ static inline struct waco_divider waco_make_divider(int64_t split, int64_t dim) 
 }
 
 static inline int64_t waco_divide(const struct waco_divider* d, int64_t x) {
-  return d->multiplier ? (int64_t)((uint64_t)x * d->multiplier >> d->shift) : x / d->split;
+  if (d->multiplier) return (int64_t)((uint64_t)x * d->multiplier >> d->shift);
+  return d->log2 >= 0 ? x >> d->log2 : x / d->split;
 }
 
 #endif
