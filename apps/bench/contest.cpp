@@ -6,7 +6,7 @@
 #include "apps/bench/contestants.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
-#include "waco/base/initial_thread.hpp"
+#include "waco/base/thread_places.hpp"
 #include "waco/measure/statistics.hpp"
 
 namespace waco::bench {

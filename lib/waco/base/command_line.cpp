@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <new>
 
-#include "waco/base/initial_thread.hpp"
 #include "waco/base/log.hpp"
+#include "waco/base/thread_places.hpp"
 #include "waco/base/version.hpp"
 
 namespace waco {
@@ -104,7 +104,7 @@ int guarded_main(std::string_view program, const std::function<ExitCode()>& body
   // hwloc's plugins know of graphics and other devices, which play no part here; loading them and the
   // libraries that they need takes longer than all else that hwloc does. Before there are threads.
   ::setenv("HWLOC_PLUGINS_PATH", "/dev/null", 0);
-  release_initial_thread();
+  release_this_thread();
   ::signal(SIGCHLD, SIG_DFL);  // whoever started us may ignore it, and then no end of a child is kept
   return static_cast<int>(guarded(program, body).code);
 }

@@ -49,7 +49,7 @@ struct Outcome {
 Outcome guarded(std::string_view program, const std::function<ExitCode()>& body);
 
 /// The same for a whole program: its exit code. Called once, at the start of main, by the initial thread;
-/// first sets up what the process inherits, see release_initial_thread().
+/// first sets up what the process inherits, see release_this_thread().
 int guarded_main(std::string_view program, const std::function<ExitCode()>& body);
 
 }  // namespace waco

@@ -14,6 +14,7 @@
 
 #include "waco/base/error.hpp"
 #include "waco/base/progress.hpp"
+#include "waco/base/thread_places.hpp"
 #include "waco/model/closed_form.hpp"
 #include "waco/model/learned/cost_features.hpp"
 #include "waco/model/learned/extractor.hpp"
@@ -80,7 +81,11 @@ class Preparing {
 
  private:
   void work() {
-    omp_set_num_threads(1);  // of this worker's own parallel regions: the groups are what runs in parallel
+    // Groups are what runs in parallel: regions of a worker take the threads that are left to it. Where
+    // OpenMP binds threads, it would bind each worker to the first place at its first region.
+    omp_set_num_threads(threads_each());
+    (void)omp_get_place_num();
+    release_this_thread();
     for (size_t at; (at = next_++) < groups_.size();) {
       if (stop_() || failed_) return;
       try {
@@ -92,6 +97,10 @@ class Preparing {
       }
       progress_.advance();
     }
+  }
+
+  int threads_each() const {
+    return std::max(1, options_.threads / static_cast<int>(std::max<size_t>(1, groups_.size())));
   }
 
   void prepare_one(size_t at) {
@@ -120,7 +129,7 @@ class Preparing {
       std::optional<std::vector<float>> features = cache_.features(group);
       if (!features) {
         if (!have()) return;
-        features = pattern::pattern_features(*tensor, 1);
+        features = pattern::pattern_features(*tensor, threads_each());
         cache_.keep_features(group, *features);
       }
       example.features = std::move(*features);
@@ -135,7 +144,7 @@ class Preparing {
     std::vector<std::string> faults;
     for (const matrix::CorpusItem& item : files_.find(group)) {
       try {
-        matrix::SparseTensor tensor = matrix::read_item(item, {.threads = 1}).tensor;
+        matrix::SparseTensor tensor = matrix::read_item(item, {.threads = threads_each()}).tensor;
         if (matrix::pattern_hash(tensor) == group.matrix_hash) return tensor;
         faults.push_back(
             fmt::format("{}: has another pattern than the dataset's {}", item.source, group.matrix));

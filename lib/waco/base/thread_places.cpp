@@ -1,5 +1,5 @@
-// The CPUs of a program's initial thread, by OpenMP's list of places.
-#include "waco/base/initial_thread.hpp"
+// The CPUs of a thread, by OpenMP's list of places.
+#include "waco/base/thread_places.hpp"
 
 #include <omp.h>
 #include <sched.h>
@@ -35,7 +35,7 @@ bool pool_is_pinned() {
 
 }  // namespace
 
-void release_initial_thread() {
+void release_this_thread() {
   if (!pool_is_pinned()) return;
   std::vector<int> cpus;
   for (int place = 0; place < omp_get_num_places(); ++place) add_place(place, cpus);
@@ -50,7 +50,7 @@ InitialThreadPinned::InitialThreadPinned() {
 }
 
 InitialThreadPinned::~InitialThreadPinned() {
-  release_initial_thread();
+  release_this_thread();
 }
 
 }  // namespace waco
