@@ -83,6 +83,9 @@ int usable_threads();
 /// the second ones, so that n threads on the first n CPUs share as little as possible.
 std::vector<int> allowed_cpus();
 
+/// L3 caches behind the first `threads` of allowed_cpus(); 0 where that is not known.
+int num_l3_caches(int threads);
+
 /// Bytes that can still be allocated: free memory and the cgroup's limit, whichever is less.
 int64_t available_memory_bytes();
 

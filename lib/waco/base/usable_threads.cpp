@@ -182,20 +182,42 @@ int usable_threads() {
   return std::clamp(threads, 1, kMaxThreads);
 }
 
-std::vector<int> allowed_cpus() {
+namespace {
+
+hwloc_obj_t ancestor_of(const Topology& topology, int cpu, hwloc_obj_type_t type) {
+  hwloc_obj_t object = hwloc_get_pu_obj_by_os_index(topology.get(), static_cast<unsigned>(cpu));
+  while (object != nullptr && object->type != type) object = object->parent;
+  return object;
+}
+
+std::vector<int> allowed_cpus(const Topology& topology) {
   const std::vector<int> cpus = affinity();
-  const Topology topology;
   std::vector<int> firsts;
   std::vector<int> others;
   std::set<unsigned> cores_seen;
   for (const int cpu : cpus) {
-    hwloc_obj_t object = hwloc_get_pu_obj_by_os_index(topology.get(), static_cast<unsigned>(cpu));
-    while (object != nullptr && object->type != HWLOC_OBJ_CORE) object = object->parent;
+    const hwloc_obj_t object = ancestor_of(topology, cpu, HWLOC_OBJ_CORE);
     const bool first = object == nullptr || cores_seen.insert(object->logical_index).second;
     (first ? firsts : others).push_back(cpu);
   }
   firsts.insert(firsts.end(), others.begin(), others.end());
   return firsts;
+}
+
+}  // namespace
+
+std::vector<int> allowed_cpus() {
+  return allowed_cpus(Topology());
+}
+
+int num_l3_caches(int threads) {
+  const Topology topology;
+  std::set<hwloc_obj_t> caches;
+  for (const int cpu : allowed_cpus(topology)) {
+    if (threads-- <= 0) break;
+    if (const hwloc_obj_t cache = ancestor_of(topology, cpu, HWLOC_OBJ_L3CACHE)) caches.insert(cache);
+  }
+  return static_cast<int>(caches.size());
 }
 
 int64_t available_memory_bytes() {

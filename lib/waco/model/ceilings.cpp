@@ -54,10 +54,8 @@ void set_cache_sizes(Ceilings& c) {
   levels[2].capacity_bytes = 8 << 20;
   for (const Cache& cache : describe_machine("").caches) {
     if (cache.level < 1 || cache.level > 3 || cache.bytes <= 0) continue;
-    const int sharing = std::max(1, cache.cores_sharing);
-    const int slices = std::clamp((c.threads + sharing - 1) / sharing, 1, std::max(1, cache.num_instances));
     levels[static_cast<size_t>(cache.level - 1)].capacity_bytes =
-        cache.level == 3 ? cache.bytes * slices : cache.bytes;
+        cache.level == 3 ? cache.bytes * std::max(1, num_l3_caches(c.threads)) : cache.bytes;
   }
   levels[2].capacity_bytes =
       std::clamp(levels[2].capacity_bytes, 2 * levels[1].capacity_bytes,

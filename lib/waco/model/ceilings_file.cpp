@@ -69,6 +69,8 @@ bool load(const std::filesystem::path& path, Ceilings& wanted) {
     if (json.at("hardware") != hardware()) return false;
     Ceilings found = ceilings_from_json(json);
     if (found.cpu != wanted.cpu || found.threads != wanted.threads || !plausible(found)) return false;
+    // Threads on other cores may have more or fewer L3 caches behind them.
+    if (found.levels[2].capacity_bytes != wanted.levels[2].capacity_bytes) return false;
     wanted = std::move(found);
     return true;
   } catch (const nlohmann::json::exception&) {
