@@ -22,7 +22,6 @@ std::optional<Effort> parse_effort(std::string_view text) {
 EffortPlan plan_of(Effort effort) {
   EffortPlan plan;
   if (effort == Effort::kNone) {
-    plan.index_evaluations = 80;
     plan.sample_s = plan.final_s = 0;
     plan.refinements = 0;
     plan.expected_regret = 1.12;

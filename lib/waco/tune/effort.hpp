@@ -17,7 +17,7 @@ std::optional<Effort> parse_effort(std::string_view text);
 /// The numbers behind an effort.
 struct EffortPlan {
   int64_t evaluations = 4000;        ///< points whose cost a search predicts
-  int64_t index_evaluations = 1000;  ///< the same when an index names the first of them
+  int64_t index_evaluations = 1000;  ///< the same when an index names the first of them; but for `none`
   int top = 10;                      ///< candidates measured
   size_t finalists = 3;              ///< of the last round
   double sample_s = 0.15;            ///< timing of one candidate
