@@ -95,15 +95,6 @@ void add_collect_options(CLI::App& app, Options& options) {
   app.add_option("-o,--output", options.output, "The dataset, JSON Lines; continued when it is there");
 }
 
-/// What is given before a sub-command belongs to collecting, but for the options that both have.
-void refuse_options_before(const CLI::App& app) {
-  for (const CLI::App* command : app.get_subcommands())
-    for (const CLI::Option* option : app.get_options())
-      if (option->count() > 0 && command->get_option_no_throw(option->get_name()) == nullptr)
-        throw UsageError(fmt::format("{} takes no {} (see {} {} --help)", command->get_name(),
-                                     option->get_name(), kProgram, command->get_name()));
-}
-
 bool parse(int argc, char** argv, Options& options) {
   CLI::App app("Measures formats and schedules on many matrices and keeps the times as a dataset.", kProgram);
   app.footer(kExamples);
@@ -123,7 +114,7 @@ bool parse(int argc, char** argv, Options& options) {
   app.require_subcommand(0, 1);
   options.command = command_text(argc, argv);
   if (!parse_command_line(app, argc, argv, options.common)) return false;
-  refuse_options_before(app);
+  refuse_options_before_command(app);
   options.merge_given = merge->parsed();
   options.info_given = info->parsed();
   return true;

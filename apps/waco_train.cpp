@@ -70,18 +70,6 @@ void add_data_options(CLI::App& app, Options& options) {
       ->capture_default_str();
 }
 
-/// Throws UsageError for what stands before a sub-command that does not know it, or is told it again: it
-/// would be passed over.
-void check_options_before(const CLI::App& app, const CLI::App& command) {
-  for (const CLI::Option* option : app.get_options()) {
-    const CLI::Option* own = command.get_option_no_throw(option->get_name());
-    const bool twice = own != nullptr && own->count() > 0 && option->get_expected_max() > 0;
-    if (option->count() > 0 && (own == nullptr || twice))
-      throw UsageError(fmt::format("{0} is given before {1}; name what {1} takes after it",
-                                   option->get_name(), command.get_name()));
-  }
-}
-
 bool parse(int argc, char** argv, Options& options) {
   CLI::App app("Learns from datasets which formats and schedules are fast on which patterns.", kProgram);
   app.footer(kExamples);
@@ -123,7 +111,7 @@ bool parse(int argc, char** argv, Options& options) {
   options.command = command_text(argc, argv);
   if (!parse_command_line(app, argc, argv, options.common)) return false;
   options.evaluate_given = evaluate->parsed();
-  if (options.evaluate_given) check_options_before(app, *evaluate);
+  refuse_options_before_command(app);
   return true;
 }
 

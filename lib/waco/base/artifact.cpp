@@ -2,6 +2,7 @@
 #include "waco/base/artifact.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "waco/base/error.hpp"
@@ -80,8 +81,21 @@ nlohmann::json read_artifact(const std::filesystem::path& file, std::string_view
   return artifact;
 }
 
+bool is_artifact(const std::filesystem::path& file, std::string_view format) {
+  try {
+    read_artifact(file, format, std::numeric_limits<int>::max());
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+std::string artifact_text(const nlohmann::ordered_json& artifact) {
+  return artifact.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+}
+
 void write_artifact(const std::filesystem::path& file, const nlohmann::ordered_json& artifact) {
-  write_file_atomically(file, artifact.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
+  write_file_atomically(file, artifact_text(artifact));
 }
 
 }  // namespace waco

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 namespace waco {
@@ -21,7 +22,13 @@ int check_artifact(const nlohmann::json& artifact, const std::filesystem::path& 
 /// Reads a whole JSON artifact and checks its header. Throws InputError.
 nlohmann::json read_artifact(const std::filesystem::path& file, std::string_view format, int max_version);
 
-/// Writes `artifact`, indented, in one step (see write_file_atomically). Throws EnvironmentError.
+/// Whether a file is a JSON artifact of `format`, of whatever version.
+bool is_artifact(const std::filesystem::path& file, std::string_view format);
+
+/// Indented, as files hold it.
+std::string artifact_text(const nlohmann::ordered_json& artifact);
+
+/// Writes artifact_text(artifact) in one step (see write_file_atomically). Throws EnvironmentError.
 void write_artifact(const std::filesystem::path& file, const nlohmann::ordered_json& artifact);
 
 }  // namespace waco

@@ -65,6 +65,22 @@ bool parse_command_line(CLI::App& app, int argc, const char* const* argv, const 
   return true;
 }
 
+void refuse_options_before_command(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    for (const CLI::Option* option : app.get_options()) {
+      if (option->count() == 0) continue;
+      const std::string name = option->get_name();
+      const CLI::Option* own = command->get_option_no_throw(name);
+      if (own == nullptr)
+        throw UsageError(
+            fmt::format("{0} takes no {1} (see {2} {0} --help)", command->get_name(), name, app.get_name()));
+      if (own->count() > 0 && option->get_expected_max() > 0)
+        throw UsageError(
+            fmt::format("{0} is given before and after {1}; name it once", name, command->get_name()));
+    }
+  }
+}
+
 std::string command_text(int argc, const char* const* argv) {
   std::string text;
   for (int n = 0; n < argc; ++n) {

@@ -35,6 +35,10 @@ CLI::Validator number_from(double least, double most);
 /// been answered on stdout; throws UsageError.
 bool parse_command_line(CLI::App& app, int argc, const char* const* argv, const CommonOptions& options);
 
+/// After parsing: throws UsageError for what stands before a sub-command that does not know it, or is told
+/// its value again, since it would be passed over.
+void refuse_options_before_command(const CLI::App& app);
+
 /// The arguments as one line, for artifact headers.
 std::string command_text(int argc, const char* const* argv);
 

@@ -151,15 +151,6 @@ Target target_of(const fs::path& file) {
 
 }  // namespace
 
-void check_can_be_written(const fs::path& file) {
-  const Target target = target_of(file);
-  if (target.is_stream) return;
-  const fs::path temporary = temporary_name(target.file);
-  const Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (fd.get() < 0) fail(file, "can't be written");
-  ::unlink(temporary.c_str());
-}
-
 FileReplacement::FileReplacement(const fs::path& file) : file_(file) {
   const Target target = target_of(file);
   target_ = target.file;
@@ -175,16 +166,28 @@ FileReplacement::~FileReplacement() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
+void FileReplacement::write(std::string_view content) {
+  if (!write_all(fd_, content)) fail(file_, "can't be written");
+}
+
+void FileReplacement::sync() {
+  if (!temporary_.empty() && ::fsync(fd_) != 0) fail(file_, "can't be written");
+}
+
 void FileReplacement::commit() {
   if (temporary_.empty()) return;
-  if (::fsync(fd_) != 0) fail(file_, "can't be written");
+  sync();
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(file_, "can't be replaced");
   temporary_.clear();
 }
 
+void check_can_be_written(const fs::path& file) {
+  if (!target_of(file).is_stream) const FileReplacement opened(file);
+}
+
 void write_file_atomically(const fs::path& file, std::string_view content) {
   FileReplacement replacement(file);
-  if (!write_all(replacement.fd(), content)) fail(file, "can't be written");
+  replacement.write(content);
   replacement.commit();
 }
 

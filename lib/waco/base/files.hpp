@@ -39,6 +39,10 @@ class FileReplacement {
   FileReplacement& operator=(const FileReplacement&) = delete;
 
   int fd() const { return fd_; }
+  /// Throws EnvironmentError.
+  void write(std::string_view content);
+  /// Brings what was written to the disk, which commit() does too. Throws EnvironmentError.
+  void sync();
   /// Throws EnvironmentError, with the file as it was.
   void commit();
 

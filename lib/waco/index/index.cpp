@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <mutex>
 
 #include "waco/base/artifact.hpp"
@@ -46,13 +45,7 @@ std::string cache_name(const Manifest& manifest, int max_threads) {
 bool may_be_manifest(const fs::path& file) {
   std::error_code error;
   if (!fs::is_regular_file(file, error)) return false;
-  try {
-    if (!nlohmann::json::accept(read_file(file))) return true;
-    read_artifact(file, kIndexFormat, std::numeric_limits<int>::max());
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
+  return !nlohmann::json::accept(read_file(file)) || is_artifact(file, kIndexFormat);
 }
 
 VertexList vertices_of(const fs::path& folder, const Manifest& manifest) {

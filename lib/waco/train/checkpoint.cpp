@@ -1,7 +1,6 @@
 // Writing, reading and removing checkpoints.
 #include "waco/train/checkpoint.hpp"
 
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -11,15 +10,6 @@
 
 namespace waco::train {
 namespace fs = std::filesystem;
-
-bool is_artifact_of(const fs::path& file, const char* format) {
-  try {
-    read_artifact(file, format, std::numeric_limits<int>::max());
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
-}
 
 namespace {
 
@@ -77,7 +67,7 @@ bool CheckpointFolder::holds_others() const {
   if (!fs::is_directory(folder_, error)) return true;
   for (const auto& entry : fs::directory_iterator(folder_))
     if (!is_own_name(entry.path().filename().string())) return true;
-  return exists() && !is_artifact_of(folder_ / kState, kFormat);
+  return exists() && !is_artifact(folder_ / kState, kFormat);
 }
 
 bool CheckpointFolder::exists() const {

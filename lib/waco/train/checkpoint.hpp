@@ -14,9 +14,6 @@ struct Checkpoint {
   model::TensorFile tensors;  ///< current and best weights, state of the optimizer
 };
 
-/// Whether a file is an artifact of this format, of whatever version.
-bool is_artifact_of(const std::filesystem::path& file, const char* format);
-
 /// A folder with the latest checkpoint of one run.
 class CheckpointFolder {
  public:

@@ -19,29 +19,6 @@ namespace {
 constexpr const char* kManifest = "model.json";
 constexpr const char* kWeights = "weights.safetensors";
 
-/// A file under a temporary name, which disappears unless it is put in its place.
-class Staged {
- public:
-  explicit Staged(fs::path file) : file_(std::move(file)), temporary_(temporary_name(file_)) {}
-  ~Staged() {
-    std::error_code error;
-    fs::remove(temporary_, error);
-  }
-  Staged(const Staged&) = delete;
-  Staged& operator=(const Staged&) = delete;
-
-  const fs::path& temporary() const { return temporary_; }
-  void put_in_place() const {
-    std::error_code error;
-    fs::rename(temporary_, file_, error);
-    if (error)
-      throw EnvironmentError(fmt::format("{}: can't be replaced: {}", file_.string(), error.message()));
-  }
-
- private:
-  const fs::path file_, temporary_;
-};
-
 }  // namespace
 
 void ModelFolder::check() const {
@@ -49,7 +26,7 @@ void ModelFolder::check() const {
   if (fs::exists(folder_, error) && !fs::is_directory(folder_, error))
     throw UsageError(fmt::format("{}: is a file; -o names a folder", folder_.string()));
   if (!fs::is_directory(folder_, error) || fs::is_empty(folder_, error)) return;
-  const bool is_model = has_model() ? is_artifact_of(folder_ / kManifest, waco::model::kModelFormat)
+  const bool is_model = has_model() ? is_artifact(folder_ / kManifest, waco::model::kModelFormat)
                                     : fs::exists(checkpoint(), error);
   if (!is_model || CheckpointFolder(checkpoint()).holds_others())
     throw UsageError(
@@ -76,8 +53,9 @@ void ModelFolder::remove_checkpoint() const {
 }
 
 nlohmann::ordered_json ModelFolder::write(const Network& network, const ModelDescription& model) const {
-  const Staged weights(folder_ / kWeights), json(folder_ / kManifest);
-  network.save().write(weights.temporary());
+  FileReplacement weights(folder_ / kWeights), json(folder_ / kManifest);
+  const std::string tensors = network.save().content();
+  weights.write(tensors);
   std::set<std::string> types;
   std::set<int64_t> sizes;
   for (const Example& example : *model.groups) {
@@ -96,14 +74,16 @@ nlohmann::ordered_json ModelFolder::write(const Network& network, const ModelDes
                                      {"encoding_version", schedule::kEncodingVersion},
                                      {"feature_version", pattern::kFeatureVersion},
                                      {"terms_version", waco::model::kTermsVersion},
-                                     {"weights_hash", content_hash(read_file(weights.temporary()))},
+                                     {"weights_hash", content_hash(tensors)},
                                      {"dataset", model.dataset},
                                      {"training", model.training},
                                      {"metrics", model.metrics}};
-  write_artifact(json.temporary(), manifest);
+  json.write(artifact_text(manifest));
+  weights.sync();
+  json.sync();
   // Between the two the folder is no model; all that can take time or fail has been done.
-  weights.put_in_place();
-  json.put_in_place();
+  weights.commit();
+  json.commit();
   return manifest;
 }
 

@@ -45,7 +45,7 @@ TensorFile TensorFile::parse(std::string source, std::string_view content) {
   return result;
 }
 
-void TensorFile::write(const std::filesystem::path& file) const {
+std::string TensorFile::content() const {
   nlohmann::json header = nlohmann::json::object();
   uint64_t at = 0;
   for (const auto& [name, tensor] : tensors_) {
@@ -62,7 +62,11 @@ void TensorFile::write(const std::filesystem::path& file) const {
   content.reserve(content.size() + at);
   for (const auto& [name, tensor] : tensors_)
     content.append(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size() * sizeof(float));
-  write_file_atomically(file, content);
+  return content;
+}
+
+void TensorFile::write(const std::filesystem::path& file) const {
+  write_file_atomically(file, content());
 }
 
 void TensorFile::set(std::string name, std::vector<int64_t> shape, std::vector<float> data) {

@@ -22,7 +22,9 @@ class TensorFile {
   static TensorFile read(const std::filesystem::path& file);
   /// The same of a file's content; `source` names it in errors.
   static TensorFile parse(std::string source, std::string_view content);
-  /// In one step (write_file_atomically); the same tensors always give the same bytes.
+  /// What the file holds; the same tensors always give the same bytes.
+  std::string content() const;
+  /// In one step (write_file_atomically).
   void write(const std::filesystem::path& file) const;
 
   void set(std::string name, std::vector<int64_t> shape, std::vector<float> data);
