@@ -101,8 +101,7 @@ class Benchmark {
     std::vector<index::Visit> exact, found;
     result.exact_s = timed([&] { exact = search::retrieve_exact(query, *subject.space, 10); });
     result.anns_s = timed([&] {
-      found = search::retrieve_anns(query, *subject.space, 10, search::walk_for(10, index_.size()),
-                                    &result.visits);
+      found = search::retrieve_anns(query, *subject.space, 10, search::walk_for(10), &result.visits);
     });
     std::set<int64_t> truth;
     for (const index::Visit& visit : exact) truth.insert(visit.vertex);
@@ -158,7 +157,7 @@ class Benchmark {
   /// Walks as they are and walks that look at the clock around each evaluation, by turns. The clock's own
   /// time is taken off: a pair of looks apart says how much of it falls between the two.
   Walk walk(const Subject& subject) const {
-    const search::WalkOptions options = search::walk_for(10, index_.size());
+    const search::WalkOptions options = search::walk_for(10);
     Walk walk;
     std::vector<double> whole, evaluating;
     for (int n = 0; n < options_.repeats; ++n) {

@@ -34,8 +34,8 @@ struct WalkOptions {
   int64_t ef = 400;                ///< vertices kept as starting points
   int64_t max_visits = INT64_MAX;  ///< vertices looked at
 };
-/// A walk that finds nearly all of the `count` cheapest of `num_vertices`.
-WalkOptions walk_for(int64_t count, int64_t num_vertices);
+/// A walk that finds nearly all of the `count` cheapest.
+WalkOptions walk_for(int64_t count);
 /// The same by a walk over the graph, which may miss some. `num_visits`: how many vertices were scored.
 std::vector<index::Visit> retrieve_anns(const Query& query, const schedule::ScheduleSpace& space,
                                         int64_t count, const WalkOptions& options,
