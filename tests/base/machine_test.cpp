@@ -127,6 +127,17 @@ TEST_CASE("machine: allowed CPUs are distinct", "[base]") {
   CHECK(std::set<int>(cpus.begin(), cpus.end()).size() == cpus.size());
 }
 
+TEST_CASE("machine: threads run on at most as many cores, and one core after the other", "[base]") {
+  CHECK(num_cores(1) == 1);
+  const int all = static_cast<int>(allowed_cpus().size());
+  for (int threads = 2; threads <= all; ++threads) {
+    CHECK(num_cores(threads) >= num_cores(threads - 1));
+    CHECK(num_cores(threads) <= threads);
+  }
+  CHECK(num_cores(2 * all) == num_cores(all));
+  CHECK(num_cores(all) <= describe_machine("").num_cores);
+}
+
 TEST_CASE("machine: the least cgroup quota on the way to the root counts", "[base]") {
   const TemporaryFolder root;
   write(root.path() / "a/b/cpu.max", "350000 100000\n");

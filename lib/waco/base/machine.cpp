@@ -16,40 +16,39 @@
 namespace waco {
 namespace {
 
-std::string cpu_model(hwloc_topology_t topology) {
-  const hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
+std::string cpu_model() {
+  const hwloc_obj_t package = hwloc_get_obj_by_type(topology(), HWLOC_OBJ_PACKAGE, 0);
   const char* model = package != nullptr ? hwloc_obj_get_info_by_name(package, "CPUModel") : nullptr;
   return model != nullptr ? model : "unknown";
 }
 
-int cores_below(hwloc_topology_t topology, hwloc_obj_t object) {
-  const int cores = hwloc_get_nbobjs_inside_cpuset_by_type(topology, object->cpuset, HWLOC_OBJ_CORE);
+int cores_below(hwloc_obj_t object) {
+  const int cores = hwloc_get_nbobjs_inside_cpuset_by_type(topology(), object->cpuset, HWLOC_OBJ_CORE);
   return std::max(cores, 1);
 }
 
-std::vector<Cache> caches_of(hwloc_topology_t topology) {
-  std::vector<Cache> caches;
+std::vector<Cache> caches() {
+  std::vector<Cache> found;
   for (const hwloc_obj_type_t type :
        {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE}) {
-    const int count = hwloc_get_nbobjs_by_type(topology, type);
+    const int count = hwloc_get_nbobjs_by_type(topology(), type);
     if (count <= 0) continue;
-    const hwloc_obj_t object = hwloc_get_obj_by_type(topology, type, 0);
+    const hwloc_obj_t object = hwloc_get_obj_by_type(topology(), type, 0);
     const hwloc_obj_attr_u::hwloc_cache_attr_s& attributes = object->attr->cache;
-    caches.push_back({static_cast<int>(attributes.depth), static_cast<int64_t>(attributes.size),
-                      static_cast<int>(attributes.linesize), count, cores_below(topology, object)});
+    found.push_back({static_cast<int>(attributes.depth), static_cast<int64_t>(attributes.size),
+                     static_cast<int>(attributes.linesize), count, cores_below(object)});
   }
-  return caches;
+  return found;
 }
 
 Machine look_at_hardware() {
   Machine machine;
-  const Topology topology;
-  machine.cpu_model = cpu_model(topology.get());
-  machine.num_packages = hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_PACKAGE);
-  machine.num_numa_nodes = hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_NUMANODE);
-  machine.num_cores = hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE);
-  machine.num_logical_cpus = hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_PU);
-  machine.caches = caches_of(topology.get());
+  machine.cpu_model = cpu_model();
+  machine.num_packages = hwloc_get_nbobjs_by_type(topology(), HWLOC_OBJ_PACKAGE);
+  machine.num_numa_nodes = hwloc_get_nbobjs_by_type(topology(), HWLOC_OBJ_NUMANODE);
+  machine.num_cores = hwloc_get_nbobjs_by_type(topology(), HWLOC_OBJ_CORE);
+  machine.num_logical_cpus = hwloc_get_nbobjs_by_type(topology(), HWLOC_OBJ_PU);
+  machine.caches = caches();
   machine.memory_bytes = static_cast<int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
   return machine;
 }

@@ -86,6 +86,10 @@ std::vector<int> allowed_cpus();
 /// L3 caches behind the first `threads` of allowed_cpus(); 0 where that is not known.
 int num_l3_caches(int threads);
 
+/// Physical cores behind the first `threads` of allowed_cpus(), fewer than these where a core runs several;
+/// `threads` where that is not known.
+int num_cores(int threads);
+
 /// Bytes that can still be allocated: free memory and the cgroup's limit, whichever is less.
 int64_t available_memory_bytes();
 

@@ -5,18 +5,8 @@
 
 namespace waco {
 
-/// Owns a loaded topology of the whole machine, whatever this process may use of it. Throws EnvironmentError
-/// when hwloc can't load it.
-class Topology {
- public:
-  Topology();
-  ~Topology() { hwloc_topology_destroy(topology_); }
-  Topology(const Topology&) = delete;
-  Topology& operator=(const Topology&) = delete;
-  hwloc_topology_t get() const { return topology_; }
-
- private:
-  hwloc_topology_t topology_ = nullptr;
-};
+/// The topology of the whole machine, whatever this process may use of it: loaded at the first call, which
+/// takes milliseconds, and kept. Throws EnvironmentError when hwloc can't load it.
+hwloc_topology_t topology();
 
 }  // namespace waco

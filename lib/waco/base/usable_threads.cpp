@@ -141,6 +141,26 @@ int64_t cgroup_free_memory(const fs::path& root, std::string_view groups) {
   return least >= 9.2e18 ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(least);
 }
 
+/// Owns a loaded topology.
+class Topology {
+ public:
+  Topology() {
+    if (hwloc_topology_init(&topology_) != 0) throw EnvironmentError("hwloc can't be initialised");
+    hwloc_topology_set_flags(topology_, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+    if (hwloc_topology_load(topology_) != 0) {
+      hwloc_topology_destroy(topology_);
+      throw EnvironmentError("hwloc can't read the machine's topology");
+    }
+  }
+  ~Topology() { hwloc_topology_destroy(topology_); }
+  Topology(const Topology&) = delete;
+  Topology& operator=(const Topology&) = delete;
+  hwloc_topology_t get() const { return topology_; }
+
+ private:
+  hwloc_topology_t topology_ = nullptr;
+};
+
 int omp_num_threads() {
   const char* text = std::getenv("OMP_NUM_THREADS");  // "4" or "4,2" for nested levels
   if (text == nullptr) return kMaxThreads;
@@ -150,13 +170,9 @@ int omp_num_threads() {
 
 }  // namespace
 
-Topology::Topology() {
-  if (hwloc_topology_init(&topology_) != 0) throw EnvironmentError("hwloc can't be initialised");
-  hwloc_topology_set_flags(topology_, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-  if (hwloc_topology_load(topology_) != 0) {
-    hwloc_topology_destroy(topology_);
-    throw EnvironmentError("hwloc can't read the machine's topology");
-  }
+hwloc_topology_t topology() {
+  static const Topology loaded;
+  return loaded.get();
 }
 
 std::optional<double> cgroup_cpu_quota(const fs::path& root, std::string_view groups) {
@@ -184,19 +200,31 @@ int usable_threads() {
 
 namespace {
 
-hwloc_obj_t ancestor_of(const Topology& topology, int cpu, hwloc_obj_type_t type) {
-  hwloc_obj_t object = hwloc_get_pu_obj_by_os_index(topology.get(), static_cast<unsigned>(cpu));
+hwloc_obj_t ancestor_of(int cpu, hwloc_obj_type_t type) {
+  hwloc_obj_t object = hwloc_get_pu_obj_by_os_index(topology(), static_cast<unsigned>(cpu));
   while (object != nullptr && object->type != type) object = object->parent;
   return object;
 }
 
-std::vector<int> allowed_cpus(const Topology& topology) {
+/// Objects of a type behind the first `threads` of allowed_cpus().
+int num_behind(int threads, hwloc_obj_type_t type) {
+  std::set<hwloc_obj_t> objects;
+  for (const int cpu : allowed_cpus()) {
+    if (threads-- <= 0) break;
+    if (const hwloc_obj_t object = ancestor_of(cpu, type)) objects.insert(object);
+  }
+  return static_cast<int>(objects.size());
+}
+
+}  // namespace
+
+std::vector<int> allowed_cpus() {
   const std::vector<int> cpus = affinity();
   std::vector<int> firsts;
   std::vector<int> others;
   std::set<unsigned> cores_seen;
   for (const int cpu : cpus) {
-    const hwloc_obj_t object = ancestor_of(topology, cpu, HWLOC_OBJ_CORE);
+    const hwloc_obj_t object = ancestor_of(cpu, HWLOC_OBJ_CORE);
     const bool first = object == nullptr || cores_seen.insert(object->logical_index).second;
     (first ? firsts : others).push_back(cpu);
   }
@@ -204,20 +232,13 @@ std::vector<int> allowed_cpus(const Topology& topology) {
   return firsts;
 }
 
-}  // namespace
-
-std::vector<int> allowed_cpus() {
-  return allowed_cpus(Topology());
+int num_l3_caches(int threads) {
+  return num_behind(threads, HWLOC_OBJ_L3CACHE);
 }
 
-int num_l3_caches(int threads) {
-  const Topology topology;
-  std::set<hwloc_obj_t> caches;
-  for (const int cpu : allowed_cpus(topology)) {
-    if (threads-- <= 0) break;
-    if (const hwloc_obj_t cache = ancestor_of(topology, cpu, HWLOC_OBJ_L3CACHE)) caches.insert(cache);
-  }
-  return static_cast<int>(caches.size());
+int num_cores(int threads) {
+  const int cores = num_behind(threads, HWLOC_OBJ_CORE);
+  return cores > 0 ? cores : threads;
 }
 
 int64_t available_memory_bytes() {
