@@ -2,6 +2,7 @@
 #include "waco/base/machine.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -18,6 +19,22 @@ namespace {
 void write(const fs::path& file, const std::string& text) {
   fs::create_directories(file.parent_path());
   std::ofstream(file) << text;
+}
+
+/// L1, L2 and L3 of one core and of `sharing` cores, in KB; no L3 where that is 0.
+Machine processor(const std::string& name, int64_t l1, int64_t l2, int64_t l3, int sharing) {
+  Machine machine;
+  machine.cpu_model = name;
+  machine.num_cores = sharing;
+  machine.caches = {{1, l1 << 10, 64, sharing, 1}, {2, l2 << 10, 64, sharing, 1}};
+  if (l3 > 0) machine.caches.push_back({3, l3 << 10, 64, 1, sharing});
+  return machine;
+}
+
+/// What a built-in model was trained on.
+Machine trained_on(const std::string& model) {
+  const std::string folder = std::string(WACO_TEST_DATA_DIR) + "/../../data/models/";
+  return nlohmann::json::parse(read_file(folder + model + "/model.json")).at("machine").get<Machine>();
 }
 
 }  // namespace
@@ -70,9 +87,50 @@ TEST_CASE("machine: processors are as far apart as their caches and makers", "[b
   CHECK(hardware_distance(node, larger) == 1);
   Machine other = larger;
   other.cpu_model = "Slide Rule 9500";
-  CHECK(hardware_distance(node, other) == 2);
+  CHECK(hardware_distance(node, other) == 4);
   other.caches.pop_back();
   CHECK(hardware_distance(node, other) > 10);
+}
+
+TEST_CASE("machine: a processor is nearest to the built-in models of its kind", "[base]") {
+  const std::string op = GENERATE("spmv", "spmm", "sddmm", "mttkrp");
+  const Machine xeon = trained_on(op), zen4 = trained_on(op + "-zen4");
+  for (const Machine& intel :
+       {processor("Intel(R) Xeon(R) Platinum 8480+", 48, 2048, 105 << 10, 56),
+        processor("INTEL(R) XEON(R) PLATINUM 8592+", 48, 2048, 320 << 10, 64),
+        processor("Intel(R) Xeon(R) Platinum 8380 CPU @ 2.30GHz", 48, 1280, 60 << 10, 40),
+        processor("Intel(R) Xeon(R) Platinum 8180 CPU @ 2.50GHz", 32, 1024, 39424, 28),
+        processor("Intel(R) Xeon(R) CPU E5-2699 v4 @ 2.20GHz", 32, 256, 55 << 10, 22),
+        processor("Intel(R) Xeon(R) Processor", 48, 2048, 105 << 10, 8),
+        processor("Intel(R) Xeon(R) Processor", 48, 2048, 105 << 10, 2),
+        processor("12th Gen Intel(R) Core(TM) i7-12700", 48, 1280, 25 << 10, 12)}) {
+    INFO(intel.cpu_model);
+    CHECK(hardware_distance(intel, xeon) < hardware_distance(intel, zen4));
+  }
+  for (const Machine& amd : {processor("AMD EPYC 9654 96-Core Processor", 32, 1024, 32 << 10, 8),
+                             processor("AMD EPYC 7763 64-Core Processor", 32, 512, 32 << 10, 8),
+                             processor("AMD EPYC 9755 128-Core Processor", 48, 1024, 32 << 10, 8),
+                             processor("AMD EPYC", 32, 1024, 256 << 10, 2),
+                             processor("AMD Ryzen 9 7950X 16-Core Processor", 32, 1024, 32 << 10, 8)}) {
+    INFO(amd.cpu_model);
+    CHECK(hardware_distance(amd, zen4) < hardware_distance(amd, xeon));
+  }
+  // Of neither maker: caches alone decide, for a Graviton3 the AMD's of 1 MB.
+  const Machine arm = processor("unknown", 64, 1024, 32 << 10, 64);
+  CHECK(hardware_distance(arm, zen4) < hardware_distance(arm, xeon));
+  CHECK(std::isfinite(hardware_distance(processor("Apple M1", 128, 3072, 0, 4), xeon)));
+}
+
+TEST_CASE("machine: what a virtual machine reports of L3 is counted up to what a core could have", "[base]") {
+  const Machine whole_socket = processor("Intel(R) Xeon(R) Processor", 48, 2048, 480 << 10, 2);
+  const Machine most = processor("Intel(R) Xeon(R) Processor 2", 48, 2048, 64 << 10, 2);
+  CHECK(hardware_distance(whole_socket, most) == 0);
+}
+
+TEST_CASE("machine: a processor's maker may stand anywhere in its name", "[base]") {
+  const Machine named_first = processor("Intel(R) Core(TM) i7-12700", 48, 1280, 25 << 10, 12);
+  const Machine named_later = processor("12th Gen Intel(R) Core(TM) i7-12700", 48, 1280, 25 << 10, 12);
+  CHECK(hardware_distance(named_first, named_later) == 0);
 }
 
 TEST_CASE("machine: JSON form reads back to the same machine", "[base]") {

@@ -49,9 +49,13 @@ struct Machine {
 /// CPUs a process may use differ between like nodes and jobs.
 bool same_hardware(const Machine& a, const Machine& b);
 
+/// A virtual machine reports the L3 of the whole socket; more than this for each of its cores or threads is
+/// never counted on.
+inline constexpr int64_t kMaxL3PerThread = int64_t{32} << 20;
+
 /// How much less is to be expected of times taken on the one for the other: 1 for every factor of two between
-/// their caches, level by level and shared ones a core, and 1 for another maker's processor. 0 on the same
-/// hardware.
+/// their caches, level by level and shared ones a core (L3 up to kMaxL3PerThread), and 3 for another maker's
+/// processor. 0 on the same hardware.
 double hardware_distance(const Machine& a, const Machine& b);
 
 void to_json(nlohmann::json& json, const Machine& machine);

@@ -16,8 +16,6 @@ const std::array<const char*, kNumMemoryLevels> kMemoryLevelNames{"L1", "L2", "L
 
 namespace {
 
-// A virtual machine reports the L3 of the whole socket; more than this per thread is never counted on.
-constexpr int64_t kMaxL3PerThread = int64_t{32} << 20;
 constexpr int64_t kMinGatherBytes = int64_t{8} << 10;
 constexpr int64_t kMaxGatherBytes = int64_t{256} << 20;
 
