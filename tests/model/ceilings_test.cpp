@@ -78,6 +78,36 @@ TEST_CASE("ceilings: inner levels are not slower than outer ones and nothing is 
   CHECK(c.short_loop_ns > 0);
 }
 
+TEST_CASE("ceilings: probes stay in their level and out of the one before it", "[model]") {
+  struct Server {
+    int64_t l2, l3;
+    int cores;
+  };
+  const int64_t kKb = 1024, kMb = 1024 * kKb;
+  Ceilings c = default_ceilings(1);
+  for (const Server& server :
+       {Server{2 * kMb, 105 * kMb, 56}, Server{2 * kMb, 320 * kMb, 64}, Server{1280 * kKb, 60 * kMb, 40},
+        Server{kMb, 39424 * kKb, 28}, Server{256 * kKb, 55 * kMb, 22}, Server{kMb, 32 * kMb, 8}})
+    for (const int threads_a_core : {1, 2}) {
+      c.threads = threads_a_core * server.cores;
+      c.levels[1].capacity_bytes = server.l2;
+      c.levels[2].capacity_bytes = server.l3;
+      CAPTURE(server.l2, server.l3, c.threads);
+      const int64_t bytes = read_probe_bytes(c, 2, c.threads, server.cores) * threads_a_core;
+      CHECK(bytes >= server.l2 * 5 / 4);
+      CHECK(bytes <= server.l2 + server.l3 / server.cores);
+    }
+  // Where a thread has plenty, the bytes are those that the built-in models' machines were measured with.
+  for (const int threads : {1, 2}) {
+    c.levels[1].capacity_bytes = 2 * kMb;
+    c.levels[2].capacity_bytes = 32 * kMb * threads;
+    CHECK(read_probe_bytes(c, 2, threads, threads) == 12 * kMb);
+    c.levels[1].capacity_bytes = kMb;
+    c.levels[2].capacity_bytes = 16 * kMb * threads;
+    CHECK(read_probe_bytes(c, 2, threads, threads) == 6 * kMb);
+  }
+}
+
 TEST_CASE("ceilings: narrower vectors lower the peak and nothing beyond the first cache", "[model]") {
   Ceilings wide = default_ceilings(2);
   wide.vector_bytes = 64;

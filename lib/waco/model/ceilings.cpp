@@ -62,21 +62,11 @@ void set_cache_sizes(Ceilings& c) {
   levels[2].shared = levels[3].shared = true;
 }
 
-/// Bytes each of `threads` threads reads to stay in a level and out of the one before it.
-int64_t probe_bytes(const Ceilings& c, int level, int threads) {
-  const auto capacity = [&](int l) {
-    return c.levels[l].shared ? c.levels[l].capacity_bytes / threads : c.levels[l].capacity_bytes;
-  };
-  if (level == 0) return capacity(0) / 2;
-  if (level < 3) return std::min(capacity(level) / 2, capacity(level - 1) * 6);
-  return 2 * (capacity(2) + capacity(1));
-}
-
 void measure_reads(Ceilings& c) {
   const int64_t limit = available_memory_bytes() / 4;
   for (int level = 0; level < kNumMemoryLevels; level++) {
     const auto measure = [&](int threads, double& rate) {
-      const int64_t bytes = probe_bytes(c, level, threads);
+      const int64_t bytes = read_probe_bytes(c, level, threads, num_cores(threads));
       if (bytes * threads > limit) return;
       if (const double found = probe_read(bytes, threads); found > 0) rate = found;
     };
@@ -84,9 +74,10 @@ void measure_reads(Ceilings& c) {
     measure(c.threads, c.levels[level].read_all);
   }
   // What a core has to itself it has beside others: their probes being disturbed must not look like
-  // contention.
+  // contention. Threads of one core share it.
+  const int cores = num_cores(c.threads);
   for (int level = 0; level < 2; level++)
-    c.levels[level].read_all = std::max(c.levels[level].read_all, 0.9 * c.threads * c.levels[level].read_one);
+    c.levels[level].read_all = std::max(c.levels[level].read_all, 0.9 * cores * c.levels[level].read_one);
   for (int level = 2; level < kNumMemoryLevels; level++)
     c.levels[level].read_all = std::max(c.levels[level].read_all, c.levels[level].read_one);
   // Noise must not make an outer level look faster than an inner one.
@@ -196,6 +187,19 @@ Ceilings default_ceilings(int threads) {
   c.grab_ns = c.threads > 1 ? 25 * n : 10;
   c.short_loop_ns = 5;
   return c;
+}
+
+int64_t read_probe_bytes(const Ceilings& c, int level, int threads, int cores) {
+  const auto capacity = [&](int l) {
+    return c.levels[l].shared ? c.levels[l].capacity_bytes / threads : c.levels[l].capacity_bytes;
+  };
+  if (level == 0) return capacity(0) / 2;
+  if (level == 3) return 2 * (capacity(2) + capacity(1));
+  const int64_t bytes = std::min(capacity(level) / 2, capacity(level - 1) * 6);
+  if (level == 1) return bytes;
+  // Of an L3 that is hardly more a core than the L2, half a share would stay in the L2.
+  const int64_t l2 = capacity(1) * cores / threads;
+  return l2 / 2 <= capacity(2) ? std::max(bytes, l2 * 3 / 2) : bytes;
 }
 
 Ceilings measure_ceilings(int threads) {

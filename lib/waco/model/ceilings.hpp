@@ -68,12 +68,17 @@ struct Ceilings {
 /// Plausible numbers of a server core of about 2020, for when nothing can be measured.
 Ceilings default_ceilings(int threads);
 
+/// Bytes each of `threads` threads on `cores` cores reads to stay in a level (L1, L2 and so on by number)
+/// and, where the level has room for that, out of the one before it.
+int64_t read_probe_bytes(const Ceilings& ceilings, int level, int threads, int cores);
+
 /// Measures (takes one to three seconds); `threads` > 0. Never throws for a noisy or small machine: what
 /// can't be measured keeps its default.
 Ceilings measure_ceilings(int threads);
 
-/// The cached ceilings of this CPU and thread count, measured and stored first when there are none, when they
-/// are unreadable, or when they are of another version. `folder` is the cache folder; one that is empty or
+/// The cached ceilings of this CPU, vector width and thread count, measured and stored first when there are
+/// none, or when they are unreadable, of another version, or of a machine with other caches or cores, or
+/// another L3 behind the threads. `folder` is the cache folder; one that is empty or
 /// can't be written only means that the next run measures again.
 Ceilings load_or_measure_ceilings(int threads, const std::filesystem::path& folder);
 

@@ -15,7 +15,7 @@ namespace waco::model {
 namespace {
 
 constexpr const char* kFormat = "waco-ceilings";
-constexpr int kVersion = 4;
+constexpr int kVersion = 5;
 
 nlohmann::json curve_to_json(const RateCurve& curve) {
   auto points = nlohmann::json::array();
