@@ -10,8 +10,9 @@
 namespace waco::model {
 
 struct Balance {
-  int threads = 1;         ///< that have anything to do
-  double factor = 1;       ///< time of the busiest thread over the mean, 1 .. threads
+  int threads = 1;  ///< that have anything to do
+  /// Time of the busiest thread over the mean, 1 .. threads; more where these are more than the machine has.
+  double factor = 1;
   double dispatch_ns = 0;  ///< wall time of parallel regions, barriers and fetched chunks
   bool migrates = false;   ///< rows change threads from run to run
 };
