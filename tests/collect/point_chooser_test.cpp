@@ -104,6 +104,18 @@ TEST_CASE("choices: a learned model chooses what it ranks first", "[collect]") {
   CHECK(chosen[0] == chosen[2]);
 }
 
+TEST_CASE("choices: the closed-form model takes the ceilings it is given", "[collect]") {
+  ChoiceOptions options = options_for(Op::kSpmm);
+  const matrix::SparseTensor tensor = tensor_for(Op::kSpmm);
+  const std::vector<std::string> by_default = texts(choose(tensor, options));
+  options.ceilings = model::default_ceilings(options.threads);
+  CHECK(texts(choose(tensor, options)) == by_default);
+  options.ceilings->fma_f32_one *= 100;
+  options.ceilings->fma_f32_all *= 100;
+  for (model::MemoryLevel& level : options.ceilings->levels) level.read_one /= 20, level.read_all /= 20;
+  CHECK(texts(choose(tensor, options)) != by_default);
+}
+
 TEST_CASE("choices: nothing but seed, pattern and options decides them", "[collect]") {
   const Op op = GENERATE(Op::kSpmv, Op::kSpmm);
   const ChoiceOptions options = options_for(op);

@@ -173,6 +173,16 @@ TEST_CASE("dataset: other options or another machine do not continue a file", "[
   CHECK(load_dataset(file).records.size() == 1);
 }
 
+TEST_CASE("dataset: what continues a file has the header that it was begun with", "[dataset]") {
+  const TemporaryFolder folder;
+  Header header = sample_header();
+  header.ceilings = {{{"region_ns", 1}}};
+  const auto file = write_dataset(folder.path() / "data.jsonl", header, {sample_record()});
+  header.ceilings = {{{"region_ns", 2}}};
+  const DatasetAppender second(file, header, kIgnore);
+  CHECK(second.header().ceilings.at(0).at("region_ns") == 1);
+}
+
 TEST_CASE("dataset: two runs do not append to one file", "[dataset]") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "data.jsonl";

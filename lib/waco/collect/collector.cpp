@@ -130,7 +130,21 @@ class Collection {
     choice.max_bytes = std::max<int64_t>(machine_.memory_bytes / 24, int64_t{1} << 20);
     choice.vector_bytes = target_.vector_bytes;
     choice.learned = options_.learned.get();
+    // Others are drawn the same on every machine of a kind, whatever was measured of it.
+    if (choice.learned != nullptr) choice.ceilings = ceilings_of_file();
     return choice;
+  }
+
+  /// What a learned model was trained with, and waco-tune ranks with: measured. Those that the file was begun
+  /// with, so that a run that goes on chooses the same points; nullopt in files without.
+  std::optional<model::Ceilings> ceilings_of_file() const {
+    const std::vector<nlohmann::json>& found = file_.header().ceilings;
+    if (found.empty() || found[0].is_null()) return std::nullopt;
+    try {
+      return model::ceilings_from_json(found[0]);
+    } catch (const nlohmann::json::exception&) {
+      throw InputError(options_.output.string(), 1, "the ceilings of its machine are damaged");
+    }
   }
 
   int64_t num_planned() const {

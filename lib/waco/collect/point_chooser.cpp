@@ -28,7 +28,9 @@ uint64_t number_of(const std::string& hash) {
 }
 
 model::Ceilings ceilings(const ChoiceOptions& options) {
-  return model::default_ceilings(options.threads).with_vectors_of(options.vector_bytes);
+  const model::Ceilings whole =
+      options.ceilings ? *options.ceilings : model::default_ceilings(options.threads);
+  return whole.with_vectors_of(options.vector_bytes);
 }
 
 schedule::SpaceLimits limits(const ChoiceOptions& options) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -30,13 +31,14 @@ struct ChoiceOptions {
   double max_fill = 20;           ///< values stored per nonzero
   int64_t max_bytes = INT64_MAX;  ///< of packed storage
   int vector_bytes = 32;          ///< of the compiler's target
+  /// What the closed-form model takes, of `threads`; nullopt: the default ones of this kind of machine.
+  std::optional<model::Ceilings> ceilings;
   /// Of the op: what it ranks first is measured, and neighbours of the best. Null: points of all strata.
   const search::Learned* learned = nullptr;
 };
 
 /// Draws legal points whose storage is feasible and whose predicted time is not beyond measuring. All draws
-/// depend on seed, pattern and options alone, never on what the machine was doing; for that the closed-form
-/// model takes the default ceilings of this kind of machine instead of measured ones.
+/// depend on seed, pattern and options alone, never on what the machine was doing.
 class PointChooser {
  public:
   /// Keeps references to tensor and pool. `hash`: the tensor's pattern_hash.

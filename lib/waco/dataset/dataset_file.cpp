@@ -84,9 +84,10 @@ DatasetAppender::DatasetAppender(fs::path file, const Header& header,
     lines_->append(header_document(header));
     lines_->sync();
   }
-  const ReadSummary found = read_dataset(lines_->file(), on_record);
+  ReadSummary found = read_dataset(lines_->file(), on_record);
   check_continues(lines_->file(), found.header, header);
   lines_->continue_after(found.lines);
+  header_ = std::move(found.header);
 }
 
 void DatasetAppender::append(const Record& record) {

@@ -71,6 +71,8 @@ class DatasetAppender {
   DatasetAppender(std::filesystem::path file, const Header& header,
                   const std::function<void(Record&&)>& on_record);
 
+  /// That of the file, which may be older than this run.
+  const Header& header() const { return header_; }
   /// Writes one line and hands it to the operating system. Throws EnvironmentError, with the file as it was.
   void append(const Record& record);
   /// Waits until everything is on the disk.
@@ -78,6 +80,7 @@ class DatasetAppender {
 
  private:
   std::optional<LineAppender> lines_;
+  Header header_;
 };
 
 }  // namespace waco::dataset
