@@ -15,39 +15,23 @@
 namespace waco::model {
 namespace {
 
-/// A fully connected layer, its sums in double.
-struct Linear {
-  int inputs, outputs;
-  std::vector<float> weight;  ///< [outputs, inputs]
-  std::vector<float> bias;    ///< [outputs]
-
-  Linear(const TensorFile& file, const std::string& name, int num_inputs, int num_outputs)
-      : inputs(num_inputs),
-        outputs(num_outputs),
-        weight(file.get(name + ".weight", {num_outputs, num_inputs}).data),
-        bias(file.get(name + ".bias", {num_outputs}).data) {}
-
-  std::vector<float> operator()(const std::vector<float>& x, bool relu) const {
-    std::vector<float> y(outputs);
-    for (int o = 0; o < outputs; ++o) {
-      double sum = bias[o];
-      for (int i = 0; i < inputs; ++i) sum += static_cast<double>(weight[o * inputs + i]) * x[i];
-      y[o] = static_cast<float>(relu ? std::max(sum, 0.0) : sum);
-    }
-    return y;
-  }
-};
+std::vector<float> apply(const Dense& layer, const std::vector<float>& x, bool relu) {
+  std::vector<float> y(static_cast<size_t>(layer.padded));
+  layer.apply(x.data(), layer.inputs, 1, y.data());
+  if (relu) dense_kernels().relu(y.data(), layer.padded);
+  y.resize(static_cast<size_t>(layer.outputs));
+  return y;
+}
 
 class ConvExtractor : public Extractor {
  public:
   ConvExtractor(const TensorFile& file, int order, int num_features)
       : order_(order),
-        mean_(file.get("input.features.mean", {order + 1}).data),
-        scale_(file.get("input.features.scale", {order + 1}).data),
-        shape1_(file, "extractor.shape.fc1", order + 1, kShapeHidden),
-        shape2_(file, "extractor.shape.fc2", kShapeHidden, kShapeSize),
-        head1_(file, "extractor.fc1", num_features + kShapeSize, kHeadHidden),
-        head2_(file, "extractor.fc2", kHeadHidden, kConvOut) {
+        input_(file, "features", order + 1),
+        shape1_(file, "extractor.shape.fc1", kShapeHidden, order + 1),
+        shape2_(file, "extractor.shape.fc2", kShapeSize, kShapeHidden),
+        head1_(file, "extractor.fc1", kHeadHidden, num_features + kShapeSize),
+        head2_(file, "extractor.fc2", kConvOut, kHeadHidden) {
     // A file may hold anything; a limit out of range would otherwise surface as a broken promise deep inside.
     const float limit = file.get("extractor.max_sites", {1}).data[0];
     if (!(limit >= 64 && limit <= 1e9f))
@@ -59,12 +43,10 @@ class ConvExtractor : public Extractor {
     WACO_ASSERT(tensor.order() == order_);
     std::vector<float> x = features(tensor, omp_get_max_threads());
     std::vector<float> shape = shape_inputs(tensor);
-    for (size_t n = 0; n < shape.size(); ++n)
-      shape[n] =
-          std::clamp((shape[n] - mean_[n]) * scale_[n], -Standardisation::kLimit, Standardisation::kLimit);
-    shape = shape2_(shape1_(shape, true), false);
+    input_.apply(shape.data(), shape.data());
+    shape = apply(shape2_, apply(shape1_, shape, true), false);
     x.insert(x.end(), shape.begin(), shape.end());
-    return head2_(head1_(x, true), false);
+    return apply(head2_, apply(head1_, x, true), false);
   }
   int size() const override { return kConvOut; }
 
@@ -76,8 +58,8 @@ class ConvExtractor : public Extractor {
   int64_t max_sites_ = 0;
 
  private:
-  std::vector<float> mean_, scale_;
-  Linear shape1_, shape2_, head1_, head2_;
+  Standardisation input_;
+  Dense shape1_, shape2_, head1_, head2_;
 };
 
 std::vector<float> conv_weight(const TensorFile& file, const std::string& name, std::vector<int64_t> shape) {

@@ -5,16 +5,13 @@
 #include <cmath>
 
 #include "waco/base/error.hpp"
+#include "waco/model/learned/extractor.hpp"
 
 namespace waco::model {
 
 std::vector<float> shape_inputs(const matrix::SparseTensor& tensor) {
-  std::vector<float> inputs;
-  const auto add = [&](int64_t n) {
-    inputs.push_back(static_cast<float>(std::log2(static_cast<double>(std::max<int64_t>(n, 1)))));
-  };
-  for (const int64_t extent : tensor.dims) add(extent);
-  add(tensor.num_nonzeros());
+  std::vector<float> inputs = shape_features(tensor.dims, tensor.num_nonzeros());
+  std::rotate(inputs.begin() + 2, inputs.begin() + 3, inputs.end());  // the nonzeros go last
   return inputs;
 }
 
