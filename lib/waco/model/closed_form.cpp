@@ -97,31 +97,6 @@ double scope_entries(const KernelShape& shape, const WorkCounts& work) {
 
 }  // namespace
 
-nlohmann::json to_json(const CostTerms& t) {
-  nlohmann::json levels = nlohmann::json::array();
-  for (int l = 1; l < kNumMemoryLevels; l++)
-    levels.push_back({{"level", kMemoryLevelNames[l]},
-                      {"bytes", t.traffic.level_bytes[l]},
-                      {"time_ns", t.traffic.level_ns[l]}});
-  return {{"total_ns", t.total_ns},
-          {"arithmetic_ns", t.arithmetic_ns},
-          {"latency_ns", t.latency_ns},
-          {"loop_ns", t.loop_ns},
-          {"locate_ns", t.locate_ns},
-          {"memory_ns", t.memory_ns},
-          {"output_ns", t.output_ns},
-          {"dispatch_ns", t.dispatch_ns},
-          {"imbalance", t.imbalance},
-          {"threads", t.threads},
-          {"stored_values", t.stored_values},
-          {"fill", t.fill},
-          {"flops", t.flops},
-          {"a_bytes", t.traffic.a_bytes},
-          {"dense_bytes", t.traffic.dense_bytes},
-          {"out_bytes", t.traffic.out_bytes},
-          {"levels", std::move(levels)}};
-}
-
 ClosedFormModel::ClosedFormModel(const matrix::SparseTensor& tensor, Ceilings ceilings)
     : ceilings_(std::move(ceilings)), rates_(core_rates(ceilings_)), profile_(tensor), counter_(profile_) {}
 

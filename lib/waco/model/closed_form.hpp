@@ -2,8 +2,6 @@
 // the machine's ceilings, without learning anything.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include "waco/model/ceilings.hpp"
 #include "waco/model/cost_model.hpp"
 #include "waco/model/kernel_code.hpp"
@@ -11,6 +9,11 @@
 #include "waco/model/work_counts.hpp"
 
 namespace waco::model {
+
+/// Raised whenever a point gets other terms on the same pattern with the same ceilings: terms that were kept
+/// are then computed again. kTermsVersion (learned/cost_features.hpp) says which models may go on with the
+/// new ones.
+inline constexpr int kClosedFormVersion = 1;
 
 /// Where the predicted time of one point goes. Times are wall times in nanoseconds.
 struct CostTerms {
@@ -30,8 +33,6 @@ struct CostTerms {
   double dispatch_ns = 0;    ///< parallel regions, barriers, chunks
   double total_ns = 0;
 };
-
-nlohmann::json to_json(const CostTerms& terms);
 
 class ClosedFormModel : public CostModel {
  public:

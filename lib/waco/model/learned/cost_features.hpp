@@ -8,7 +8,9 @@
 
 namespace waco::model {
 
-/// Raised whenever the same terms would give other numbers.
+/// Raised whenever the same terms would give other numbers, and also when ClosedFormModel or what it counts
+/// changes so far that a model trained on the old terms would misjudge the new ones: models are used with
+/// their own version only.
 inline constexpr int kTermsVersion = 1;
 
 const std::vector<std::string>& cost_feature_names();

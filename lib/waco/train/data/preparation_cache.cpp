@@ -5,6 +5,7 @@
 
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
+#include "waco/model/closed_form.hpp"
 #include "waco/model/learned/cost_features.hpp"
 #include "waco/model/learned/tensor_file.hpp"
 #include "waco/pattern/pattern_features.hpp"
@@ -49,9 +50,9 @@ fs::path PreparationCache::features_file(const Group& group) const {
 }
 
 fs::path PreparationCache::terms_file(const Group& group, const model::Ceilings& ceilings) const {
-  std::string key = fmt::format("{} {} {} {} {} {}\n", group.matrix_hash, schedule::name(group.problem.op),
-                                schedule::name(group.problem.type), group.problem.rhs, group.threads,
-                                model::to_json(ceilings).dump());
+  std::string key = fmt::format("{} {} {} {} {} {} {}\n", model::kClosedFormVersion, group.matrix_hash,
+                                schedule::name(group.problem.op), schedule::name(group.problem.type),
+                                group.problem.rhs, group.threads, model::to_json(ceilings).dump());
   for (const schedule::SuperSchedule& point : group.points) key += to_text(point) + "\n";
   return folder_ / fmt::format("terms-v{}-{}.safetensors", model::kTermsVersion, content_hash(key));
 }
