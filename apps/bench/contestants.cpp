@@ -84,7 +84,7 @@ void Contestants::add_kernel(const char* name, const SuperSchedule& point, bool 
 void Contestants::add_peers(const std::vector<Peer>& peers, const StopToken& stop) {
   const matrix::SparseTensor& tensor = bench_.tensor();
   const std::optional<std::string> unfit = unfit_reason(tensor);
-  if (!unfit && !peers.empty()) arrays_.emplace(tensor, record_.problem.type);
+  if (!unfit && !peers.empty()) arrays_.emplace(tensor, record_.problem.type, record_.threads);
   for (const Peer& peer : peers) {
     if (stop()) return;
     if (unfit) {

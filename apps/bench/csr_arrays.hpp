@@ -9,10 +9,10 @@
 
 namespace waco::bench {
 
-/// Owns the arrays, in the same kind of memory as the dense operands.
+/// Owns the arrays, in the same kind of memory as the dense operands, each first written by all `threads`.
 class CsrArrays {
  public:
-  CsrArrays(const matrix::SparseTensor& matrix, schedule::ValueType type);
+  CsrArrays(const matrix::SparseTensor& matrix, schedule::ValueType type, int threads);
 
   /// Whether rows, columns and nonzeros fit 32-bit indices; others can't be given to the libraries.
   static bool fits(const matrix::SparseTensor& matrix);

@@ -8,6 +8,7 @@ extern "C" {
 #include <cstdlib>
 #include <cstring>
 
+#include "apps/bench/first_touch.hpp"
 #include "apps/bench/libraries.hpp"
 #include "waco/base/error.hpp"
 
@@ -150,10 +151,11 @@ class GraphblasRun : public PreparedPeer {
     const int64_t value_bytes = schedule::value_bytes(input_.problem.type);
     auto* row_begin = allocate<GrB_Index>(input_.num_rows() + 1);
     auto* column = allocate<GrB_Index>(count);
-    void* values = allocate<char>(count * value_bytes);
-    std::copy(input_.row_begin, input_.row_begin + input_.num_rows() + 1, row_begin);
-    std::copy(input_.columns, input_.columns + count, column);
-    std::memcpy(values, input_.values, static_cast<size_t>(count * value_bytes));
+    auto* bytes = allocate<char>(count * value_bytes);
+    copy_by_threads(input_.row_begin, input_.num_rows() + 1, row_begin, input_.threads);
+    copy_by_threads(input_.columns, count, column, input_.threads);
+    copy_by_threads(static_cast<const char*>(input_.values), count * value_bytes, bytes, input_.threads);
+    void* values = bytes;
     check(GrB_Matrix_new(&a_, type_, rows(), columns()), "GrB_Matrix_new");
     check(GxB_Matrix_pack_CSR(a_, &row_begin, &column, &values, (rows() + 1) * sizeof(GrB_Index),
                               static_cast<GrB_Index>(count) * sizeof(GrB_Index),

@@ -2,16 +2,12 @@
 // Its other sparse path compiles the nonzeros into code and is made for tiny operators.
 #include <libxsmm.h>
 
-#include <algorithm>
-#include <vector>
-
+#include "apps/bench/dense_form.hpp"
 #include "apps/bench/libraries.hpp"
 #include "waco/base/error.hpp"
 
 namespace waco::bench {
 namespace {
-
-constexpr int64_t kMaxDenseBytes = int64_t{64} << 20;
 
 class LibxsmmRun : public PreparedPeer {
  public:
@@ -19,13 +15,13 @@ class LibxsmmRun : public PreparedPeer {
     libxsmm_init();
     libxsmm_spmdm_init(static_cast<int>(input.num_rows()), static_cast<int>(input.problem.rhs),
                        static_cast<int>(input.num_columns()), input.threads, &handle_, &slices_);
-    const std::vector<float> dense = dense_form();
+    const measure::Buffer dense = dense_form(input);
     const int blocks = libxsmm_spmdm_get_num_createSparseSlice_blocks(&handle_);
     const int threads = input.threads;
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
     for (int thread = 0; thread < threads; ++thread)
       for (int block = thread; block < blocks; block += threads)
-        libxsmm_spmdm_createSparseSlice_fp32_thread(&handle_, 'N', dense.data(), slices_, block, thread,
+        libxsmm_spmdm_createSparseSlice_fp32_thread(&handle_, 'N', dense.as<float>(), slices_, block, thread,
                                                     threads);
   }
   ~LibxsmmRun() override {
@@ -53,15 +49,6 @@ class LibxsmmRun : public PreparedPeer {
   }
 
  private:
-  std::vector<float> dense_form() const {
-    std::vector<float> dense(static_cast<size_t>(input_.num_rows() * input_.num_columns()));
-    const auto* values = static_cast<const float*>(input_.values);
-    for (int64_t row = 0; row < input_.num_rows(); ++row)
-      for (int32_t p = input_.row_begin[row]; p < input_.row_begin[row + 1]; ++p)
-        dense[row * input_.num_columns() + input_.columns[p]] = values[p];
-    return dense;
-  }
-
   PeerInput input_;
   libxsmm_spmdm_handle handle_{};
   libxsmm_CSR_sparseslice* slices_ = nullptr;
@@ -70,9 +57,7 @@ class LibxsmmRun : public PreparedPeer {
 std::optional<std::string> refusal(const PeerInput& input) {
   if (input.problem.op != schedule::Op::kSpmm) return "LIBXSMM's sparse product is spmm";
   if (input.f64()) return "LIBXSMM's sparse product is f32 only";
-  if (input.dense_form_bytes() > kMaxDenseBytes)
-    return fmt::format("it takes the dense form, which needs {} MB", input.dense_form_bytes() >> 20);
-  return std::nullopt;
+  return refuse_large_dense_form(input);
 }
 
 }  // namespace
@@ -81,7 +66,7 @@ Library libxsmm_library() {
   return {"libxsmm",
           "LIBXSMM spmdm",
           LIBXSMM_VERSION,
-          fmt::format("only spmm f32 where the dense form takes at most {} MB", kMaxDenseBytes >> 20),
+          fmt::format("only spmm f32 where the dense form takes at most {} MB", kMaxDenseFormBytes >> 20),
           {{"libxsmm", "libxsmm", "spmdm: sliced from the dense form", refusal,
             [](const PeerInput& input) { return std::make_unique<LibxsmmRun>(input); }}}};
 }

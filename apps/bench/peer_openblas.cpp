@@ -1,16 +1,13 @@
 // OpenBLAS on the dense form of small matrices: what storing every zero would give.
 #include <dlfcn.h>
 
-#include <algorithm>
-
+#include "apps/bench/dense_form.hpp"
 #include "apps/bench/libraries.hpp"
 #include "waco/base/error.hpp"
-#include "waco/measure/buffer.hpp"
 
 namespace waco::bench {
 namespace {
 
-constexpr int64_t kMaxDenseBytes = int64_t{64} << 20;
 constexpr int kRowMajor = 101, kNoTranspose = 111;  // of the C interface of BLAS
 constexpr int kPthreads = 1;                        // answer of openblas_get_parallel
 
@@ -69,10 +66,8 @@ const OpenBlas& open_blas() {
 
 class OpenBlasRun : public PreparedPeer {
  public:
-  explicit OpenBlasRun(const PeerInput& input)
-      : input_(input), dense_(static_cast<size_t>(std::max<int64_t>(input.dense_form_bytes(), 1)), 4) {
+  explicit OpenBlasRun(const PeerInput& input) : input_(input), dense_(dense_form(input)) {
     open_blas().set_num_threads(input.threads);
-    input.f64() ? fill<double>() : fill<float>();
   }
 
   void run(void* out) override {
@@ -85,16 +80,6 @@ class OpenBlasRun : public PreparedPeer {
   int64_t stored_bytes() const override { return input_.dense_form_bytes(); }
 
  private:
-  template <class T>
-  void fill() {
-    const auto* values = static_cast<const T*>(input_.values);
-    for (int64_t row = 0; row < input_.num_rows(); ++row) {
-      T* dense_row = dense_.as<T>() + row * input_.num_columns();
-      for (int32_t p = input_.row_begin[row]; p < input_.row_begin[row + 1]; ++p)
-        dense_row[input_.columns[p]] = values[p];
-    }
-  }
-
   template <class Gemm, class Gemv, class T>
   void multiply(Gemm gemm, Gemv gemv, T* out) {
     const auto rows = static_cast<int>(input_.num_rows());
@@ -116,9 +101,7 @@ std::optional<std::string> refusal(const PeerInput& input) {
   const schedule::Op op = input.problem.op;
   if (op != schedule::Op::kSpmv && op != schedule::Op::kSpmm)
     return fmt::format("BLAS has no {}", schedule::name(op));
-  if (input.dense_form_bytes() > kMaxDenseBytes)
-    return fmt::format("the dense form takes {} MB", input.dense_form_bytes() >> 20);
-  return std::nullopt;
+  return refuse_large_dense_form(input);
 }
 
 }  // namespace
@@ -135,7 +118,7 @@ Library openblas_library() {
     return library;
   }
   library.version = blas.config.empty() ? "unknown" : blas.config;
-  library.remark = fmt::format("only where the dense form takes at most {} MB", kMaxDenseBytes >> 20);
+  library.remark = fmt::format("only where the dense form takes at most {} MB", kMaxDenseFormBytes >> 20);
   library.peers.push_back({"openblas", "openblas", "gemm or gemv on the dense form", refusal,
                            [](const PeerInput& input) { return std::make_unique<OpenBlasRun>(input); }});
   return library;

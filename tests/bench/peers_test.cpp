@@ -4,6 +4,7 @@
 #include <set>
 
 #include "apps/bench/csr_arrays.hpp"
+#include "apps/bench/dense_form.hpp"
 #include "apps/bench/peer.hpp"
 #include "apps/bench/table.hpp"
 #include "waco/base/error.hpp"
@@ -100,7 +101,7 @@ TEST_CASE("peers: every one that takes a problem gives the reference's result, t
         if (op == Op::kSpmv && rhs != 1) continue;
         const schedule::Problem problem{op, type, rhs};
         measure::Bench bench(tensor, problem, 1, kThreads);
-        const CsrArrays arrays(tensor, type);
+        const CsrArrays arrays(tensor, type, kThreads);
         measure::Buffer out(static_cast<size_t>(std::max(tensor.num_nonzeros(), tensor.dims[0] * rhs) * 8));
         const PeerInput input = input_of(bench, arrays, problem, out);
         for (const Peer& peer : choose_peers(all_libraries(), {})) {
@@ -120,7 +121,7 @@ TEST_CASE("peers: those of this build that have the op do not refuse the blocky 
   const matrix::SparseTensor tensor = blocky_matrix();
   const schedule::Problem problem{Op::kSpmv, ValueType::kF32, 1};
   measure::Bench bench(tensor, problem, 1, kThreads);
-  const CsrArrays arrays(tensor, problem.type);
+  const CsrArrays arrays(tensor, problem.type, kThreads);
   measure::Buffer out(4096);
   const PeerInput input = input_of(bench, arrays, problem, out);
   for (const Peer& peer : choose_peers(all_libraries(), {}))
@@ -132,7 +133,7 @@ TEST_CASE("csr_arrays: are the matrix by rows, and 64-bit matrices do not fit", 
   tensor.dims = {4, 3};
   tensor.coords = {{0, 0, 3}, {0, 2, 1}};
   tensor.values = {1.5, -2, 3};
-  const CsrArrays arrays(tensor, ValueType::kF32);
+  const CsrArrays arrays(tensor, ValueType::kF32, kThreads);
   CHECK(std::vector<int32_t>(arrays.row_begin(), arrays.row_begin() + 5) ==
         std::vector<int32_t>{0, 2, 2, 2, 3});
   CHECK(std::vector<int32_t>(arrays.columns(), arrays.columns() + 3) == std::vector<int32_t>{0, 2, 1});
@@ -141,4 +142,23 @@ TEST_CASE("csr_arrays: are the matrix by rows, and 64-bit matrices do not fit", 
   CHECK(CsrArrays::fits(tensor));
   tensor.dims[1] = int64_t{1} << 31;
   CHECK_FALSE(CsrArrays::fits(tensor));
+}
+
+TEST_CASE("dense_form: is the matrix with its zeros, unless that is large", "[bench]") {
+  matrix::SparseTensor tensor;
+  tensor.dims = {3, 2};
+  tensor.coords = {{0, 2, 2}, {1, 0, 1}};
+  tensor.values = {1.5, -2, 3};
+  const schedule::Problem problem{Op::kSpmv, ValueType::kF64, 1};
+  measure::Bench bench(tensor, problem, 1, kThreads);
+  const CsrArrays arrays(tensor, problem.type, kThreads);
+  measure::Buffer out(64);
+  const measure::Buffer dense = dense_form(input_of(bench, arrays, problem, out));
+  CHECK(std::vector<double>(dense.as<double>(), dense.as<double>() + 6) ==
+        std::vector<double>{0, 1.5, 0, 0, -2, 3});
+  CHECK_FALSE(refuse_large_dense_form(input_of(bench, arrays, problem, out)).has_value());
+  PeerInput large = input_of(bench, arrays, problem, out);
+  tensor.dims = {1 << 12, 1 << 12};
+  large.tensor = &tensor;
+  CHECK(refuse_large_dense_form(large) == "the dense form takes 128 MB");
 }
