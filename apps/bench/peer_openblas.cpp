@@ -9,7 +9,7 @@ namespace waco::bench {
 namespace {
 
 constexpr int kRowMajor = 101, kNoTranspose = 111;  // of the C interface of BLAS
-constexpr int kPthreads = 1;                        // answer of openblas_get_parallel
+constexpr int kSerial = 0, kPthreads = 1;           // answers of openblas_get_parallel
 
 using Sgemm = void (*)(int, int, int, int, int, int, float, const float*, int, const float*, int, float,
                        float*, int);
@@ -101,6 +101,8 @@ std::optional<std::string> refusal(const PeerInput& input) {
   const schedule::Op op = input.problem.op;
   if (op != schedule::Op::kSpmv && op != schedule::Op::kSpmm)
     return fmt::format("BLAS has no {}", schedule::name(op));
+  if (input.threads > 1 && open_blas().parallel == kSerial)
+    return "is the build without threads; install libopenblas-openmp-dev";
   return refuse_large_dense_form(input);
 }
 

@@ -123,9 +123,25 @@ TEST_CASE("peers: those of this build that have the op do not refuse the blocky 
   measure::Bench bench(tensor, problem, 1, kThreads);
   const CsrArrays arrays(tensor, problem.type, kThreads);
   measure::Buffer out(4096);
-  const PeerInput input = input_of(bench, arrays, problem, out);
+  PeerInput input = input_of(bench, arrays, problem, out);
+  input.threads = 1;  // a build without threads refuses more
   for (const Peer& peer : choose_peers(all_libraries(), {}))
     if (peer.name != "libxsmm") CHECK_FALSE(peer.refusal(input).has_value());
+}
+
+TEST_CASE("peers: an OpenBLAS without threads refuses to run beside contestants with two", "[bench]") {
+  const matrix::SparseTensor tensor = blocky_matrix();
+  const schedule::Problem problem{Op::kSpmv, ValueType::kF32, 1};
+  measure::Bench bench(tensor, problem, 1, kThreads);
+  const CsrArrays arrays(tensor, problem.type, kThreads);
+  measure::Buffer out(4096);
+  const PeerInput input = input_of(bench, arrays, problem, out);
+  for (const Library& library : all_libraries()) {
+    if (library.name != "openblas" || !library.available()) continue;
+    INFO(library.version);
+    CHECK(library.peers[0].refusal(input).has_value() ==
+          (library.version.find("SINGLE_THREADED") != std::string::npos));
+  }
 }
 
 TEST_CASE("csr_arrays: are the matrix by rows, and 64-bit matrices do not fit", "[bench]") {
