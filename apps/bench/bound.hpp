@@ -16,6 +16,9 @@ struct Work {
   int64_t dense_bytes = 0;   ///< rows of B and C that some nonzero needs, each once
   int64_t output_bytes = 0;  ///< the result, once
   double flops = 0;          ///< of the nonzeros alone: 2 (mttkrp: 3) for each nonzero and dense column
+  /// Of the loop nest that needs the fewest, a multiplication alone being two as a multiply-add is: of mttkrp
+  /// B, C or their product is taken out of the loop over the nonzeros of a pair of coordinates.
+  double least_flops = 0;
 };
 
 Work work_of(const matrix::SparseTensor& tensor, const schedule::Problem& problem);
@@ -23,7 +26,7 @@ Work work_of(const matrix::SparseTensor& tensor, const schedule::Problem& proble
 /// A lower bound of a kernel's time. Gathers, latencies and unequal threads are not in it.
 struct Bound {
   double memory_ns = 0;   ///< all bytes at the bandwidth of `level`
-  double compute_ns = 0;  ///< all flops at the vector peak
+  double compute_ns = 0;  ///< the least flops at the vector peak
   int level = 0;          ///< of model::kMemoryLevelNames: the nearest that holds all bytes
   int64_t bytes = 0;      ///< sparse operand, dense operands, result
 

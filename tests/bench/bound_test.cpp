@@ -42,6 +42,7 @@ TEST_CASE("bound: work counts used rows of the dense operands, the result and th
   CHECK(spmm.dense_bytes == 2 * 16 * 8);
   CHECK(spmm.output_bytes == 3 * 16 * 8);
   CHECK(spmm.flops == 96);
+  CHECK(spmm.least_flops == 96);
   const Work sddmm = work_of(a, {Op::kSddmm, ValueType::kF32, 8});
   CHECK(sddmm.dense_bytes == (2 + 2) * 8 * 4);
   CHECK(sddmm.output_bytes == 3 * 4);
@@ -52,6 +53,23 @@ TEST_CASE("bound: work counts used rows of the dense operands, the result and th
   CHECK(mttkrp.dense_bytes == (2 + 3) * 16 * 4);
   CHECK(mttkrp.output_bytes == 3 * 16 * 4);
   CHECK(mttkrp.flops == 3 * 3 * 16);
+  CHECK(mttkrp.least_flops == 2 * (3 + 3) * 16);  // no two nonzeros share two coordinates
+}
+
+TEST_CASE("bound: of mttkrp it charges the flops of the loop nest that needs the fewest", "[bench]") {
+  const schedule::Problem problem{Op::kMttkrp, ValueType::kF32, 16};
+  matrix::SparseTensor tensor;
+  tensor.dims = {2, 2, 4};
+  tensor.coords = {{0, 0, 0, 1}, {0, 0, 1, 1}, {0, 3, 3, 3}};
+  tensor.values = {1, 2, 3, 4};
+  // (i, k): 3 pairs, (i, l): 3, (k, l): 3; with one nonzero more that is 3, 4 and 4.
+  CHECK(work_of(tensor, problem).least_flops == 2 * (4 + 3) * 16);
+  tensor.coords = {{0, 0, 0, 0, 1}, {0, 0, 0, 1, 1}, {0, 2, 3, 3, 3}};
+  tensor.values = {1, 2, 3, 4, 5};
+  const Work work = work_of(tensor, problem);
+  CHECK(work.least_flops == 2 * (5 + 3) * 16);
+  CHECK(work.flops == 3 * 5 * 16);
+  CHECK(bound_of(work, 0, hand_made(), 2, false).compute_ns == Approx(work.least_flops / 100));
 }
 
 TEST_CASE("bound: bytes are charged at the nearest level that holds them all", "[bench]") {
@@ -69,7 +87,7 @@ TEST_CASE("bound: bytes are charged at the nearest level that holds them all", "
 }
 
 TEST_CASE("bound: the longer of the two times binds, and f64 has its own peak", "[bench]") {
-  const Work work{100, 100, 1e6};
+  const Work work{.dense_bytes = 100, .output_bytes = 100, .least_flops = 1e6};
   const Bound f32 = bound_of(work, 200, hand_made(), 2, false);
   CHECK(f32.bytes == 400);
   CHECK(f32.memory_ns == Approx(10));
