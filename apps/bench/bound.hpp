@@ -35,8 +35,9 @@ struct Bound {
   std::string binding() const;
 };
 
-/// The bound of a kernel whose sparse operand takes `sparse_bytes`.
+/// The bound of a kernel whose sparse operand takes `sparse_bytes`, on `threads` threads of `cores` cores:
+/// threads of one core share its caches.
 Bound bound_of(const Work& work, int64_t sparse_bytes, const model::Ceilings& ceilings, int threads,
-               bool f64);
+               int cores, bool f64);
 
 }  // namespace waco::bench

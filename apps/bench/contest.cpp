@@ -6,6 +6,7 @@
 #include "apps/bench/contestants.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
+#include "waco/base/machine.hpp"
 #include "waco/base/thread_places.hpp"
 #include "waco/measure/statistics.hpp"
 
@@ -35,9 +36,10 @@ SuperSchedule balanced_csr(const schedule::Problem& problem, int threads) {
 void complete(Record& record, const Work& work) {
   const Entry& baseline = record.entries.front();
   const bool f64 = record.problem.type == schedule::ValueType::kF64;
+  const int cores = num_cores(record.threads);
   std::vector<double> rejected;
   for (Entry& entry : record.entries) {
-    entry.bound = bound_of(work, entry.stored_bytes, record.ceilings, record.threads, f64);
+    entry.bound = bound_of(work, entry.stored_bytes, record.ceilings, record.threads, cores, f64);
     if (entry.ok()) rejected.push_back(entry.rejected_share);
     if (!entry.censored || !entry.ok()) continue;
     const double speedup = speedup_over(&entry, &baseline);
