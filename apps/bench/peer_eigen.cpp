@@ -60,7 +60,7 @@ Library eigen_library() {
   return {"eigen",
           "Eigen",
           version,
-          "compiled with -march=native and OpenMP",
+          "compiled with -O3 -march=native and OpenMP",
           {{"eigen", "eigen", "row-major sparse times dense", refusal, prepare}}};
 }
 
