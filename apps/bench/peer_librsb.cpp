@@ -18,12 +18,16 @@ void check(rsb_err_t error, const char* what) {
   throw EnvironmentError(fmt::format("{} failed: {}", what, text.data()));
 }
 
+/// Of all calls from now on, whatever the matrix.
+void use_threads(rsb_int_t threads) {
+  check(rsb_lib_set_opt(RSB_IO_WANT_EXECUTING_THREADS, &threads), "rsb_lib_set_opt");
+}
+
 /// Starts the library once; it is left running until the program ends.
 void start(int threads) {
   static const rsb_err_t started = rsb_lib_init(RSB_NULL_INIT_OPTIONS);
   check(started, "rsb_lib_init");
-  rsb_int_t wanted = threads;
-  check(rsb_lib_set_opt(RSB_IO_WANT_EXECUTING_THREADS, &wanted), "rsb_lib_set_opt");
+  use_threads(threads);
 }
 
 class LibrsbRun : public PreparedPeer {
@@ -44,6 +48,8 @@ class LibrsbRun : public PreparedPeer {
         rsb_tune_spmm(&matrix_, nullptr, &threads, 0, kTuningLimit_s, RSB_TRANSPOSITION_N, one(), nullptr,
                       width, RSB_FLAG_WANT_ROW_MAJOR_ORDER, input.dense[0], width, zero(), input.out, width),
         "rsb_tune_spmm");
+    // The tuner tells on how many threads its choice is fastest, and leaves it to the caller to use them.
+    if (threads > 0 && threads < input.threads) use_threads(threads);
   }
   ~LibrsbRun() override { rsb_mtx_free(matrix_); }
   LibrsbRun(const LibrsbRun&) = delete;
