@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "apps/bench/contestants.hpp"
+#include "apps/bench/openmp_runtimes.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/machine.hpp"
@@ -76,7 +77,8 @@ void check_going_on(const std::string& matrix, const StopToken& stop) {
 
 Arena::Arena(ContestOptions options)
     : options_(std::move(options)), cache_(measure::Compiler::find(options_.tuning.compiler)) {
-  cache_.require_openmp();
+  const std::filesystem::path object = cache_.require_openmp();
+  if (!options_.peers.empty()) require_one_runtime(openmp_runtimes_with(object));
   ceilings_ = model::load_or_measure_ceilings(options_.tuning.threads, cache_folder_if_any());
 }
 

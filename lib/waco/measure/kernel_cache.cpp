@@ -130,9 +130,12 @@ std::vector<CompiledKernel> KernelCache::get_all(const std::vector<CompileReques
   return kernels;
 }
 
-void KernelCache::require_openmp() const {
+fs::path KernelCache::require_openmp() const {
   const CompiledKernel kernel = get({kOpenMpSource, "-O1"}, 60);
-  if (kernel.ok()) return note_compiler(compiler_, folder_);
+  if (kernel.ok()) {
+    note_compiler(compiler_, folder_);
+    return kernel.library;
+  }
   throw EnvironmentError(
       fmt::format("compiler '{}' can't build OpenMP shared objects: {}; install its OpenMP runtime or "
                   "name another compiler with --compiler or CXX",

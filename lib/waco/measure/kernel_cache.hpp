@@ -65,8 +65,8 @@ class KernelCache {
                                       double timeout_s, const StopToken& stop = {}) const;
 
   /// Throws EnvironmentError with exit code kCompiler when the compiler can't build OpenMP shared objects;
-  /// else notes it as one that makes kernels here (noted_compilers.hpp).
-  void require_openmp() const;
+  /// else notes it as one that makes kernels here (noted_compilers.hpp). Returns such an object.
+  std::filesystem::path require_openmp() const;
 
   std::string key(const CompileRequest& request) const;
   /// Whether get() would find it.
