@@ -10,13 +10,11 @@
 #include <sys/resource.h>
 #include <torch/torch.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdlib>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "stopwatch.hpp"
 #include "waco/base/error.hpp"
 #include "waco/matrix/read.hpp"
 #include "waco/model/conv/conv_networks.hpp"
@@ -29,18 +27,10 @@ namespace {
 using namespace waco::model;
 constexpr int kC = kConvChannels;
 
-double seconds_of(const std::function<void()>& body) {
-  body();
-  std::vector<double> seconds;
-  double sum = 0;
-  while (seconds.size() < 3 || (sum < 0.1 && seconds.size() < 51)) {
-    const auto start = std::chrono::steady_clock::now();
-    body();
-    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    sum += seconds.back();
-  }
-  std::nth_element(seconds.begin(), seconds.begin() + seconds.size() / 2, seconds.end());
-  return seconds[seconds.size() / 2];
+/// The median, after a run that is not timed.
+double seconds_of(const std::function<void()>& work) {
+  work();
+  return waco::perf::median_seconds({.least = 3, .seconds = 0.1, .most = 51}, work);
 }
 
 std::vector<float> some_floats(int64_t count) {

@@ -1,9 +1,9 @@
 // What a synthetic corpus holds, and how fast it is made: corpus_perf [count] [order] [seed] [first].
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
+#include "stopwatch.hpp"
 #include "waco/matrix/corpus.hpp"
 
 using namespace waco::matrix;
@@ -18,9 +18,8 @@ int main(int argc, char** argv) {
   double seconds = 0;
   double nonzeros = 0;
   for (size_t i = static_cast<size_t>(argument(4, 0)); i < items.size(); ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    const SparseTensor tensor = make(items[i]);
-    const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    SparseTensor tensor;
+    const double elapsed = waco::perf::seconds_of([&] { tensor = make(items[i]); });
     const auto nnz = static_cast<double>(tensor.num_nonzeros());
     std::printf("%lld\t%lld\t%.0f\t%.3f\t%.1f\t%s\n", static_cast<long long>(tensor.dims[0]),
                 static_cast<long long>(tensor.dims[1]), nnz, elapsed, nnz / elapsed / 1e6,

@@ -1,5 +1,4 @@
-// Time of the pattern features, in runs of SpMV as fixed_csr does it (CSR, dynamic chunks of 128 rows) on the
-// same matrix and threads in the same process.
+// Time of the pattern features, in runs of fixed_csr's SpMV on the same matrix and number of threads.
 //
 //     feature_perf [--threads N] [FILE | RECIPE...]
 //
@@ -8,12 +7,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "stopwatch.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/matrix/read.hpp"
@@ -23,39 +21,16 @@
 #include "waco/pattern/pattern_features.hpp"
 #include "waco/pattern/row_lengths.hpp"
 #include "waco/pattern/spread_features.hpp"
+#include "yardstick.hpp"
 
 namespace {
 
 using waco::matrix::SparseTensor;
 using waco::pattern::FeatureList;
+using namespace waco::perf;
 
-double median_ms(const std::function<void()>& body) {
-  std::vector<double> ms;
-  double total = 0;
-  while (ms.size() < 5 || (total < 300 && ms.size() < 200)) {
-    const auto start = std::chrono::steady_clock::now();
-    body();
-    ms.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
-    total += ms.back();
-  }
-  std::sort(ms.begin(), ms.end());
-  return ms[ms.size() / 2];
-}
-
-double spmv_ms(const SparseTensor& matrix, int threads) {
-  const std::vector<int64_t> pointers = waco::matrix::row_pointers(matrix);
-  const std::vector<int32_t> columns(matrix.coords[1].begin(), matrix.coords[1].end());
-  const std::vector<float> values(columns.size(), 1.0f), b(static_cast<size_t>(matrix.dims[1]), 1.0f);
-  std::vector<float> c(static_cast<size_t>(matrix.dims[0]));
-  return median_ms([&] {
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 128)
-    for (size_t row = 0; row < c.size(); ++row) {
-      float sum = 0;
-      for (int64_t n = pointers[row]; n < pointers[row + 1]; ++n)
-        sum += values[static_cast<size_t>(n)] * b[static_cast<size_t>(columns[static_cast<size_t>(n)])];
-      c[row] = sum;
-    }
-  });
+double median_ms(const std::function<void()>& work) {
+  return 1e3 * median_seconds({.least = 5, .seconds = 0.3, .most = 200}, work);
 }
 
 void report(const SparseTensor& tensor, int threads) {
@@ -66,10 +41,7 @@ void report(const SparseTensor& tensor, int threads) {
     });
   };
   const bool matrix = tensor.order() == 2;
-  const auto start = std::chrono::steady_clock::now();
-  waco::pattern::pattern_features(tensor, threads);
-  const double first =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  const double first = 1e3 * seconds_of([&] { waco::pattern::pattern_features(tensor, threads); });
   const double rows = median_ms([&] {
     FeatureList features;
     add_row_length_features(waco::pattern::measure_row_lengths(tensor, threads), "rows", threads, features);
@@ -78,7 +50,8 @@ void report(const SparseTensor& tensor, int threads) {
   const double spread =
       part(matrix ? waco::pattern::add_spread_features : waco::pattern::add_tensor_spread_features);
   const double all = median_ms([&] { waco::pattern::pattern_features(tensor, threads); });
-  const double spmv = matrix ? spmv_ms(tensor, threads) : 0;
+  const waco::schedule::Problem problem{waco::schedule::Op::kSpmv, waco::schedule::ValueType::kF32, 1};
+  const double spmv = matrix ? 1e3 * fixed_csr_seconds(tensor, problem, threads) : 0;
   fmt::print("{:40} {:>10} {:8.3f} {:8.3f} {:8.3f} {:8.3f} {:8.3f} {:9.4f} {:8.1f}\n",
              tensor.name.substr(0, 40), tensor.num_nonzeros(), rows, panels, spread, all, first, spmv,
              spmv > 0 ? all / spmv : 0);

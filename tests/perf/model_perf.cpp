@@ -8,12 +8,10 @@
 #include <fmt/format.h>
 #include <omp.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdlib>
-#include <functional>
 #include <vector>
 
+#include "stopwatch.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/random.hpp"
 #include "waco/matrix/synthetic.hpp"
@@ -24,15 +22,8 @@ namespace {
 
 using waco::model::LearnedModel;
 
-double best_ms(int tries, const std::function<void()>& body) {
-  double best = 1e30;
-  for (int n = 0; n < tries; ++n) {
-    const auto start = std::chrono::steady_clock::now();
-    body();
-    best = std::min(
-        best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
-  }
-  return best;
+double best_ms(int tries, const std::function<void()>& work) {
+  return 1e3 * waco::perf::best_seconds({.least = tries}, work);
 }
 
 void report(const char* what, double ms, double count) {

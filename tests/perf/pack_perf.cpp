@@ -1,4 +1,4 @@
-// Time and memory of packing, in runs of `fixed_csr` on the same matrix and threads in the same process.
+// Time and memory of packing, in runs of `fixed_csr` on the same matrix and number of threads.
 //
 //     pack_perf [--threads N] [--nonzeros N] [--only TEXT] [FILE...]
 //
@@ -10,34 +10,30 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "stopwatch.hpp"
 #include "waco/base/error.hpp"
-#include "waco/base/files.hpp"
 #include "waco/base/random.hpp"
-#include "waco/codegen/fixed_csr.hpp"
+#include "waco/codegen/storage.hpp"
 #include "waco/matrix/read.hpp"
-#include "waco/measure/bench.hpp"
-#include "waco/measure/kernel_cache.hpp"
+#include "waco/schedule/super_schedule.hpp"
+#include "yardstick.hpp"
 
 namespace {
 
+using namespace waco::perf;
 using waco::Random;
 using waco::codegen::Storage;
 using waco::matrix::SparseTensor;
-using waco::schedule::Op;
 using waco::schedule::Problem;
-using waco::schedule::ValueType;
 
 struct NamedFormat {
   const char* name;
@@ -144,46 +140,6 @@ SparseTensor skewed_graph(int64_t nonzeros) {
 
 // ---- Measuring ----
 
-double median_seconds(int repeats, const std::function<void()>& body) {
-  std::vector<double> seconds;
-  for (int n = 0; n < repeats; ++n) {
-    const auto start = std::chrono::steady_clock::now();
-    body();
-    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[seconds.size() / 2];
-}
-
-/// Runs of a call that fill about a third of a second, at least `least`.
-int repeats_for(double seconds, int least) {
-  return std::clamp(static_cast<int>(0.3 / std::max(seconds, 1e-7)), least, 1000);
-}
-
-double fixed_csr_seconds(const SparseTensor& tensor, const Problem& problem, int threads) {
-  static const waco::measure::KernelCache cache(waco::measure::Compiler::find(),
-                                                waco::cache_folder() / "kernels");
-  const Storage storage = waco::codegen::pack_fixed_csr(tensor, problem, threads);
-  const auto compiled =
-      cache.get({waco::codegen::fixed_csr_source(problem, storage), waco::codegen::kBaselineFlags}, 60);
-  if (!compiled.ok()) throw waco::EnvironmentError(compiled.diagnostic);
-  const waco::measure::KernelLibrary library(compiled.library);
-  const bool matrix = problem.op == Op::kSpmv;
-  const std::vector<float> b(tensor.dims[1] * problem.rhs, 1.0f);
-  const std::vector<float> c(matrix ? 0 : tensor.dims[2] * problem.rhs, 1.0f);
-  std::vector<float> out(tensor.dims[0] * problem.rhs);
-  waco_call call{};
-  call.dense[0] = b.data();
-  call.dense[1] = c.data();
-  call.out = out.data();
-  call.rhs = problem.rhs;
-  call.threads = threads;
-  call.chunk = matrix ? 128 : 32;
-  const auto run = [&] { library.kernel()(&storage.abi(), &call); };
-  run();
-  return median_seconds(repeats_for(median_seconds(3, run), 11), run);
-}
-
 /// A field of /proc/self/status in bytes.
 int64_t status_bytes(const std::string& field) {
   std::ifstream file("/proc/self/status");
@@ -204,7 +160,7 @@ int64_t peak_bytes(const std::function<void()>& body) {
 /// What no packing can undercut: reading the input once and writing what is packed into fresh memory.
 double bound_seconds(const SparseTensor& tensor, int64_t packed_bytes, int threads) {
   uint64_t sum = 0;
-  const double read = median_seconds(5, [&] {
+  const double read = median_seconds({.least = 5}, [&] {
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : sum)
     for (int64_t n = 0; n < tensor.num_nonzeros(); ++n) {
       uint64_t bits;
@@ -213,7 +169,7 @@ double bound_seconds(const SparseTensor& tensor, int64_t packed_bytes, int threa
       for (const auto& coords : tensor.coords) sum += static_cast<uint64_t>(coords[n]);
     }
   });
-  const double write = median_seconds(5, [&] {
+  const double write = median_seconds({.least = 5}, [&] {
     char* memory = static_cast<char*>(std::malloc(static_cast<size_t>(packed_bytes)));
     const int64_t share = packed_bytes / threads;
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
@@ -255,8 +211,7 @@ void report(const SparseTensor& tensor, int threads, const std::string& only,
       continue;
     }
     const int64_t peak = peak_bytes(pack);
-    const double once = median_seconds(3, pack);
-    const double seconds = median_seconds(repeats_for(once, 5), pack);
+    const double seconds = median_seconds({.least = 5, .seconds = 0.3}, pack);
     const double traffic = nonzeros * 8 * (tensor.order() + 1) + static_cast<double>(bytes);
     const double memory = static_cast<double>(peak) / static_cast<double>(bytes);
     fmt::print("  {:16} {:10.1f} {:8.2f} {:8.1f} {:8.1f} {:8.1f} {:8.2f} {:8.1f}\n", entry.name,
@@ -312,11 +267,11 @@ int main(int argc, char** argv) {
   mallopt(M_MMAP_THRESHOLD, 1 << 17);
   std::map<std::string, Ratios> ratios;
   fmt::print("{} threads, f32\n", threads);
-  if (files.empty()) {
-    report(brick_mesh(nonzeros), threads, only, ratios);
-    report(skewed_graph(nonzeros), threads, only, ratios);
-  }
   try {
+    if (files.empty()) {
+      report(brick_mesh(nonzeros), threads, only, ratios);
+      report(skewed_graph(nonzeros), threads, only, ratios);
+    }
     for (const std::string& file : files)
       report(waco::matrix::read_tensor(file).tensor, threads, only, ratios);
   } catch (const waco::Error& error) {

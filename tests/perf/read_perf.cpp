@@ -5,14 +5,13 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "stopwatch.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/process.hpp"
@@ -101,13 +100,11 @@ double cpu_seconds(const rusage& usage) {
 }
 
 /// Reads a file in this process and prints one line.
-void measure(const std::string& file, int threads) {
-  using Clock = std::chrono::steady_clock;
+void measure_here(const std::string& file, int threads) {
   rusage before{};
   getrusage(RUSAGE_SELF, &before);
-  const auto start = Clock::now();
-  const matrix::ReadResult result = matrix::read_tensor(file, {threads});
-  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  matrix::ReadResult result;
+  const double seconds = perf::seconds_of([&] { result = matrix::read_tensor(file, {threads}); });
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   const double megabytes = static_cast<double>(fs::file_size(file)) / 1e6;
@@ -136,7 +133,7 @@ void measure_apart(const fs::path& file, int threads) {
 int main(int argc, char** argv) {
   try {
     if (argc == 4 && std::string(argv[1]) == "--one") {
-      measure(argv[2], std::atoi(argv[3]));
+      measure_here(argv[2], std::atoi(argv[3]));
       return 0;
     }
     const int64_t megabytes = argc > 1 ? std::atoll(argv[1]) : 500;

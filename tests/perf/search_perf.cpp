@@ -133,16 +133,8 @@ class Benchmark {
   int threads() const { return threads_; }
 
  private:
-  /// The median of some runs, in seconds.
-  template <typename Work>
-  double timed(Work work) const {
-    std::vector<double> times;
-    for (int n = 0; n < options_.repeats; ++n) {
-      const auto start = Clock::now();
-      work();
-      times.push_back(seconds_since(start));
-    }
-    return measure::estimate_median(times).median;
+  double timed(const std::function<void()>& work) const {
+    return median_seconds({.least = options_.repeats}, work);
   }
 
   float cost(const Subject& subject, int64_t vertex) const {

@@ -4,21 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "stopwatch.hpp"
 #include "waco/model/learned/learned_model.hpp"
 
 namespace waco::perf {
-
-using Clock = std::chrono::steady_clock;
-
-inline double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// The best cost so far, at some numbers of evaluations.
 struct Trace {
