@@ -2,14 +2,16 @@
 //   in runs of fixed_csr: features, search, and packing the plan that is found
 //   the whole program, from its start to its end, over reading the file
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "stopwatch.hpp"
 #include "waco/base/command_line.hpp"
+#include "waco/base/machine.hpp"
 #include "waco/base/process.hpp"
 #include "waco/base/program.hpp"
 #include "waco/matrix/read.hpp"
@@ -17,9 +19,12 @@
 #include "waco/schedule/super_schedule.hpp"
 
 using namespace waco;
+using namespace waco::perf;
 using nlohmann::json;
 
 namespace {
+
+constexpr double kLimit_s = 3600;  // of one run of a program
 
 struct Options {
   CommonOptions common;
@@ -37,15 +42,29 @@ struct Run {
   double stage(const char* name) const { return 1e3 * document.at("stages_s").at(name).get<double>(); }
 };
 
+/// What a program beside this one prints, run on the threads and with the compiler of this one.
+std::string output_of(const std::string& program, const std::vector<std::string>& own_arguments,
+                      const Options& options) {
+  std::vector<std::string> arguments{(program_folder() / program).string(), "--threads",
+                                     std::to_string(options.common.threads)};
+  if (!options.common.compiler.empty())
+    arguments.insert(arguments.end(), {"--compiler", options.common.compiler});
+  arguments.insert(arguments.end(), own_arguments.begin(), own_arguments.end());
+  const RunResult result = run_process(arguments, {.timeout_s = kLimit_s});
+  if (result.timed_out) throw EnvironmentError(fmt::format("{} ran for more than {} s", program, kLimit_s));
+  if (!result.ok()) throw EnvironmentError(fmt::format("{}: {}", fmt::join(arguments, " "), result.err));
+  return result.out;
+}
+
 Run run_once(const Options& options, const std::string& matrix) {
-  const std::string program = (program_folder() / "waco-tune").string();
-  const auto start = std::chrono::steady_clock::now();
-  const RunResult result =
-      run_process({program, matrix, "--op", options.op, "--effort", options.effort, "--json", "-q"});
   Run run;
-  run.wall = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  if (!result.ok()) throw EnvironmentError(fmt::format("{}: {}", matrix, result.err));
-  run.document = json::parse(result.out);
+  std::string out;
+  run.wall =
+      1e3 * seconds_of([&] {
+        out = output_of("waco-tune", {matrix, "--op", options.op, "--effort", options.effort, "--json", "-q"},
+                        options);
+      });
+  run.document = json::parse(out);
   return run;
 }
 
@@ -62,23 +81,17 @@ Run median_run(const Options& options, const std::string& matrix) {
 double reading_ms(const Options& options, const std::string& matrix) {
   matrix::ReadOptions reading;
   reading.threads = options.common.threads;
-  const auto start = std::chrono::steady_clock::now();
-  const matrix::ReadResult result = matrix::read_tensor(matrix, reading);
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  matrix::ReadResult result;
+  return 1e3 * seconds_of([&] { result = matrix::read_tensor(matrix, reading); });
 }
 
 /// The median of processes that read and do nothing else: memory comes fresh from the system in each, as it
 /// does for a program that reads once.
 double median_reading_ms(const Options& options, const std::string& matrix) {
-  const std::string program = (program_folder() / "tune_perf").string();
   std::vector<double> times;
-  for (int n = 0; n < options.runs; ++n) {
-    const RunResult result = run_process({program, "--only-read", matrix});
-    if (!result.ok()) throw EnvironmentError(fmt::format("{}: {}", matrix, result.err));
-    times.push_back(std::stod(result.out));
-  }
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
+  for (int n = 0; n < options.runs; ++n)
+    times.push_back(std::stod(output_of("tune_perf", {"--only-read", matrix}, options)));
+  return measure::estimate_median(times).median;
 }
 
 struct Cost {
@@ -101,8 +114,7 @@ Cost report(const Options& options, const std::string& matrix) {
     packed = session.measure({plan}).at(0);
     packs.push_back(static_cast<double>(packed.pack_ns) * 1e-6);
   }
-  std::sort(packs.begin(), packs.end());
-  const double pack = packs[packs.size() / 2];
+  const double pack = measure::estimate_median(packs).median;
   const double read = median_reading_ms(options, matrix);
   const double features = run.stage("features"), search = run.stage("search");
   const Cost cost{(features + search + pack) / csr, run.wall / read};
@@ -128,6 +140,7 @@ int main(int argc, char** argv) {
     app.add_flag("--only-read", options.only_read, "Print the milliseconds of reading the first file");
     add_common_options(app, "tune_perf", options.common);
     if (!parse_command_line(app, argc, argv, options.common)) return ExitCode::kDone;
+    if (options.common.threads == 0) options.common.threads = usable_threads();
     if (options.only_read) {
       fmt::print("{}\n", reading_ms(options, options.matrices[0]));
       return ExitCode::kDone;
