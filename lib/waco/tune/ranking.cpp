@@ -87,6 +87,7 @@ Candidate Ranking::candidate(const SuperSchedule& point, double cost) {
 }
 
 std::vector<Candidate> Ranking::search(int num_results, int64_t evaluations, size_t num_sure) {
+  returned_.clear();
   const search::Query* query = lookup_ ? lookup_->query() : nullptr;
   const auto search = search::make_search(options_.search, query);
   const auto allowed = [this](const SuperSchedule& point) { return may_be_tried(point); };

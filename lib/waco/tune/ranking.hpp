@@ -28,10 +28,11 @@ class Ranking {
   void keep_to(search::Feasible usable) { usable_ = std::move(usable); }
 
   /// The best points of a search over the whole space, cheapest first. Of the first `num_sure` the storage
-  /// is known exactly and within the limits; that of the others is only estimated.
+  /// is known exactly and within the limits; that of the others is only estimated. Forgets what earlier calls
+  /// returned.
   std::vector<Candidate> search(int num_results, int64_t evaluations, size_t num_sure);
 
-  /// Neighbours of `points` that neither this nor an earlier call has returned, cheapest first.
+  /// Neighbours of `points` that neither the last search() nor a call since has returned, cheapest first.
   std::vector<Candidate> neighbours(const std::vector<schedule::SuperSchedule>& points, size_t num_results);
 
   /// Costs and limits for points given by hand: excluded ones become failed candidates that are not to be
