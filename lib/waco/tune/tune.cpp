@@ -85,7 +85,9 @@ void Run::search(Effort effort) {
     plan_.index_evaluations = evaluations_without_measuring(options_.problem.op, tensor_.num_nonzeros());
   // Whatever is measured or is the answer has to be within the limits for certain.
   const size_t num_sure = effort == Effort::kNone ? 1 : static_cast<size_t>(plan_.top);
-  const int64_t evaluations = indexed ? plan_.index_evaluations : plan_.evaluations;
+  // A search returns no more points than it has looked at.
+  const int64_t evaluations =
+      std::max<int64_t>(indexed ? plan_.index_evaluations : plan_.evaluations, 2 * plan_.top);
   result_.candidates = ranking_->search(plan_.top, evaluations, num_sure);
   if (result_.num_without_kernel > 0 && effort != Effort::kNone &&
       std::ssize(result_.candidates) < plan_.top) {
