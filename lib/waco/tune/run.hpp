@@ -65,6 +65,7 @@ class Run {
 
   const matrix::SparseTensor& tensor_;
   const TuneOptions& options_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();  ///< of the budget
   EffortPlan plan_;
   StopToken signals_;       ///< ends everything
   StopToken whole_budget_;  ///< no final round after this

@@ -41,8 +41,11 @@ void Run::set_effort(Effort effort) {
   plan_ = plan_of(effort);
   if (options_.top) plan_.top = *options_.top;
   if (options_.budget_s) plan_.budget_s = options_.budget_s;
-  whole_budget_ = plan_.budget_s ? signals_.with_budget(*plan_.budget_s) : signals_;
-  first_budget_ = plan_.budget_s ? signals_.with_budget(*plan_.budget_s * (1 - kFinalShare)) : signals_;
+  const auto within = [this](double share) {
+    return plan_.budget_s ? signals_.with_budget(*plan_.budget_s * share - seconds_since(start_)) : signals_;
+  };
+  whole_budget_ = within(1);
+  first_budget_ = within(1 - kFinalShare);
 }
 
 void Run::describe() {
