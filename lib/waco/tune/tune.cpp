@@ -134,10 +134,10 @@ void Run::add_warnings() {
     const std::string& cpu = trained_on.cpu_model;
     if (!cpu.empty() && !same_hardware(trained_on, result_.machine))
       result_.warnings.push_back(
-          fmt::format("the cost model was trained on another machine ({}); it ranks, and measuring here "
-                      "decides (waco-tune "
-                      "--calibrate --op {} fits it to this one)",
-                      cpu, schedule::name(options_.problem.op)));
+          fmt::format("the cost model was trained on another machine ({}){} (waco-tune --calibrate --op {} "
+                      "fits it to this one)",
+                      cpu, result_.baseline ? "; it ranks, and measuring here decides" : "",
+                      schedule::name(options_.problem.op)));
   }
   std::vector<double> rejected;
   if (result_.baseline) rejected.push_back(result_.baseline->rejected_share);
