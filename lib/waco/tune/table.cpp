@@ -60,8 +60,7 @@ std::string winner(const TuneResult& result) {
             : "no candidate is significantly faster");
   std::string repaid;
   if (const auto calls = result.break_even_calls())
-    repaid =
-        *calls == 0 ? ", packed no slower than CSR" : fmt::format(", packing repaid after {} calls", *calls);
+    repaid = fmt::format(", packing repaid after {} calls", *calls);
   return fmt::format("best: {:.2f}x over fixed_csr, {} a call, verified{}\n      {}\n", best.speedup.median,
                      time_text(best.time_ns.median), repaid, schedule::to_text(best.point));
 }

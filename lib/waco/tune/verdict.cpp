@@ -65,13 +65,6 @@ std::string way_row(const Way& way, int64_t calls, const std::optional<Effort>& 
                      way.effort == chosen ? "  <- chosen" : "");
 }
 
-/// The fewest calls that save `cost_ns`; none when they never do.
-std::optional<int64_t> calls_that_repay(double cost_ns, double saved_ns) {
-  const double calls = std::ceil(cost_ns / saved_ns);
-  if (saved_ns <= 0 || !(calls < 1e18)) return std::nullopt;
-  return static_cast<int64_t>(calls);
-}
-
 json or_null(const std::optional<Way>& way, int64_t calls) {
   return way ? way_json(*way, calls) : json(nullptr);
 }
@@ -97,6 +90,12 @@ std::string predicted_account(const Verdict& verdict) {
 }
 
 }  // namespace
+
+std::optional<int64_t> calls_that_repay(double cost_ns, double saved_ns) {
+  const double calls = std::ceil(cost_ns / saved_ns);
+  if (saved_ns <= 0 || !(calls < 1e18)) return std::nullopt;
+  return static_cast<int64_t>(calls);
+}
 
 std::vector<Way> forecast(const Outlook& outlook) {
   std::vector<Way> ways = {{std::nullopt, 0, 0, outlook.csr_ns}};

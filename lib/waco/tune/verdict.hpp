@@ -33,6 +33,9 @@ struct Outlook {
   int threads = 1;
 };
 
+/// The fewest calls that repay `cost_ns` when each saves `saved_ns`; none when they never do.
+std::optional<int64_t> calls_that_repay(double cost_ns, double saved_ns);
+
 /// CSR as it is, then every effort. Measuring more candidates finds faster plans and takes longer.
 std::vector<Way> forecast(const Outlook& outlook);
 
