@@ -24,12 +24,6 @@ double fewest_pairs(const matrix::SparseTensor& tensor) {
                 pattern::count_cells(tensor, {0, 1, 1})}));
 }
 
-/// Whether `bytes`, touched by `cores` together, stay in a level.
-bool holds(const model::MemoryLevel& level, int64_t bytes, int cores) {
-  const double capacity = static_cast<double>(level.capacity_bytes) * (level.shared ? 1 : cores);
-  return static_cast<double>(bytes) <= capacity;
-}
-
 }  // namespace
 
 Work work_of(const matrix::SparseTensor& tensor, const schedule::Problem& problem) {
@@ -56,9 +50,7 @@ Bound bound_of(const Work& work, int64_t sparse_bytes, const model::Ceilings& ce
                int cores, bool f64) {
   Bound bound;
   bound.bytes = sparse_bytes + work.dense_bytes + work.output_bytes;
-  while (bound.level + 1 < model::kNumMemoryLevels &&
-         !holds(ceilings.levels[bound.level], bound.bytes, cores))
-    ++bound.level;
+  bound.level = ceilings.level_of(static_cast<double>(bound.bytes), cores);
   bound.memory_ns = static_cast<double>(bound.bytes) / ceilings.read(bound.level, threads);
   bound.compute_ns = work.least_flops / ceilings.fma(f64, threads);
   return bound;

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "../model/server_ceilings.hpp"
+
 using namespace waco;
 using namespace waco::schedule;
 
@@ -22,7 +24,7 @@ TEST_CASE("csr_forecast: fixed_csr takes what it took, within a factor of three"
       {{Op::kSddmm, ValueType::kF32, 256}, {15606, 15606}, 91756, 1318954},
       {{Op::kMttkrp, ValueType::kF32, 16}, {1876, 1899, 194}, 25866, 71752},
   }));
-  const double forecast = tune::csr_forecast_ns(of.problem, of.dims, of.nonzeros, 2);
+  const double forecast = tune::csr_forecast_ns(of.problem, of.dims, of.nonzeros, test::server_ceilings(2));
   INFO(fmt::format("{} {} ns, forecast {}", name(of.problem.op), of.ns, forecast));
   CHECK(forecast < 3 * of.ns);
   CHECK(forecast > of.ns / 3);
@@ -34,7 +36,7 @@ TEST_CASE("csr_forecast: grows with rows, nonzeros and width, and shrinks with t
     const int64_t rhs = default_rhs(op);
     const auto forecast = [op](int64_t rows, int64_t nonzeros, ValueType type, int64_t width, int threads) {
       const std::vector<int64_t> dims(static_cast<size_t>(sparse_order(op)), rows);
-      return tune::csr_forecast_ns({op, type, width}, dims, nonzeros, threads);
+      return tune::csr_forecast_ns({op, type, width}, dims, nonzeros, test::server_ceilings(threads));
     };
     const double usual = forecast(10000, 100000, ValueType::kF32, rhs, 2);
     CHECK(forecast(20000, 100000, ValueType::kF32, rhs, 2) > usual);
@@ -43,4 +45,12 @@ TEST_CASE("csr_forecast: grows with rows, nonzeros and width, and shrinks with t
     CHECK(forecast(10000, 100000, ValueType::kF32, rhs, 4) < usual);
     if (has_dense_index(op)) CHECK(forecast(10000, 100000, ValueType::kF32, 2 * rhs, 2) > usual);
   }
+}
+
+TEST_CASE("csr_forecast: many threads take no less than a parallel region and the memory do", "[tune]") {
+  const Problem spmv{Op::kSpmv, ValueType::kF32, 1};
+  const model::Ceilings many = test::server_ceilings(64);
+  CHECK(tune::csr_forecast_ns(spmv, {1000, 1000}, 5000, many) >= many.region_ns);
+  const double bytes = 100e6 * (4 + 4) + 2 * 10e6 * 4;
+  CHECK(tune::csr_forecast_ns(spmv, {10000000, 10000000}, 100000000, many) >= bytes / many.read(3, 64));
 }

@@ -133,6 +133,15 @@ double RateCurve::at(double bytes) const {
   return a.rate * std::pow(b.rate / a.rate, share);
 }
 
+int Ceilings::level_of(double bytes, int cores) const {
+  const auto holds = [&](const MemoryLevel& level) {
+    return bytes <= static_cast<double>(level.capacity_bytes) * (level.shared ? 1 : cores);
+  };
+  int level = 0;
+  while (level + 1 < kNumMemoryLevels && !holds(levels[level])) ++level;
+  return level;
+}
+
 double Ceilings::read(int level, int n) const {
   return between(levels[level].read_one, levels[level].read_all, n, threads);
 }

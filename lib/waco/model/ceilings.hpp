@@ -52,6 +52,8 @@ struct Ceilings {
   double short_loop_ns =
       0;  ///< extra time of one short inner loop of unpredictable length (a mispredicted exit)
 
+  /// The nearest level in which `bytes`, touched by threads on `cores` cores together, stay.
+  int level_of(double bytes, int cores) const;
   /// Bytes/ns that `n` threads stream from a level.
   double read(int level, int n) const;
   /// Flops/ns of `n` threads.
@@ -75,6 +77,9 @@ int64_t read_probe_bytes(const Ceilings& ceilings, int level, int threads, int c
 /// Measures (takes one to three seconds); `threads` > 0. Never throws for a noisy or small machine: what
 /// can't be measured keeps its default.
 Ceilings measure_ceilings(int threads);
+
+/// The cached ceilings of this CPU and thread count, or else the defaults: nothing is measured.
+Ceilings load_ceilings(int threads, const std::filesystem::path& folder);
 
 /// The cached ceilings of this CPU, vector width and thread count, measured and stored first when there are
 /// none, or when they are unreadable, of another version, or of a machine with other caches or cores, or

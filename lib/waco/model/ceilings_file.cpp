@@ -144,6 +144,12 @@ Ceilings ceilings_from_json(const nlohmann::json& json) {
   return c;
 }
 
+Ceilings load_ceilings(int threads, const std::filesystem::path& folder) {
+  Ceilings c = default_ceilings(threads);
+  if (!folder.empty()) load(file_of(c, folder), c);
+  return c;
+}
+
 Ceilings load_or_measure_ceilings(int threads, const std::filesystem::path& folder) {
   if (folder.empty()) return measure_ceilings(threads);
   Ceilings c = default_ceilings(threads);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "waco/base/machine.hpp"
+
 namespace waco::tune {
 namespace {
 
@@ -32,10 +34,25 @@ Constants constants_of(schedule::Op op) {
 constexpr double kThreads = 2;             // of the constants
 constexpr double kL2_bytes = 2 * 1 << 20;  // of the machine they were fitted on
 
+/// What more threads don't shorten: starting them all, and moving every byte once.
+double least_ns(const schedule::Problem& problem, const std::vector<int64_t>& dims, int64_t num_nonzeros,
+                const model::Ceilings& machine) {
+  const auto value_bytes = static_cast<double>(schedule::value_bytes(problem.type));
+  const auto nonzeros = static_cast<double>(num_nonzeros);
+  double bytes = nonzeros * (value_bytes + sizeof(int32_t));
+  if (problem.op == schedule::Op::kSddmm) bytes += nonzeros * value_bytes;
+  // The result is dense otherwise. Rows of dense operands that no nonzero needs are not read.
+  for (const int64_t dim : dims)
+    bytes += static_cast<double>(std::min(dim, num_nonzeros) * problem.rhs) * value_bytes;
+  const double moving_ns =
+      bytes / machine.read(machine.level_of(bytes, num_cores(machine.threads)), machine.threads);
+  return std::max(machine.region_ns, moving_ns);
+}
+
 }  // namespace
 
 double csr_forecast_ns(const schedule::Problem& problem, const std::vector<int64_t>& dims,
-                       int64_t num_nonzeros, int threads) {
+                       int64_t num_nonzeros, const model::Ceilings& machine) {
   const Constants constants = constants_of(problem.op);
   const auto width = static_cast<double>(problem.rhs);
   const auto bytes = static_cast<double>(schedule::value_bytes(problem.type));
@@ -45,7 +62,8 @@ double csr_forecast_ns(const schedule::Problem& problem, const std::vector<int64
   const double of_nonzero =
       constants.nonzero + width * (constants.nonzero_value + missed * constants.missed_value);
   const double ns = static_cast<double>(dims[0]) * of_row + static_cast<double>(num_nonzeros) * of_nonzero;
-  return ns * (bytes / 4) * kThreads / std::max(1, threads);
+  return std::max(ns * (bytes / 4) * kThreads / machine.threads,
+                  least_ns(problem, dims, num_nonzeros, machine));
 }
 
 double ranking_forecast_ns(const std::vector<int64_t>& dims, int64_t num_nonzeros) {

@@ -41,6 +41,8 @@ class Ranking {
 
   /// About as many bytes as the point stores.
   double expected_bytes(const schedule::SuperSchedule& point);
+  /// Of this machine.
+  const model::Ceilings& ceilings() const { return closed_form_.ceilings(); }
   /// Predicted nanoseconds of fixed_csr.
   double csr_ns() const { return csr_ns_; }
 

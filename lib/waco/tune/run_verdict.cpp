@@ -2,6 +2,7 @@
 #include <spdlog/spdlog.h>
 
 #include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
 #include "waco/tune/csr_forecast.hpp"
 #include "waco/tune/decision.hpp"
 #include "waco/tune/packing_forecast.hpp"
@@ -26,7 +27,9 @@ constexpr double kUsualPacking_ns = 10;  ///< of a nonzero, one thread
 bool Run::too_few_calls() {
   if (!options_.calls || !options_.effort_by_calls || !options_.points.empty()) return false;
   Outlook outlook;
-  outlook.csr_ns = csr_forecast_ns(options_.problem, tensor_.dims, tensor_.num_nonzeros(), result_.threads);
+  // Measuring the machine would take longer than the calls.
+  outlook.csr_ns = csr_forecast_ns(options_.problem, tensor_.dims, tensor_.num_nonzeros(),
+                                   model::load_ceilings(result_.threads, cache_folder_if_any()));
   outlook.best_ns = outlook.csr_ns / kUsualSpeedup;
   outlook.ranked_ns = ranking_forecast_ns(tensor_.dims, tensor_.num_nonzeros());
   outlook.pack_ns = kUsualPacking_ns * static_cast<double>(tensor_.num_nonzeros()) / result_.threads;
@@ -50,7 +53,8 @@ void Run::choose_effort() {
   }
   const Candidate& first = result_.candidates[0];
   Outlook outlook;
-  outlook.csr_ns = csr_forecast_ns(options_.problem, tensor_.dims, tensor_.num_nonzeros(), result_.threads);
+  outlook.csr_ns =
+      csr_forecast_ns(options_.problem, tensor_.dims, tensor_.num_nonzeros(), ranking_->ceilings());
   // Models compare points better than they know absolute times.
   outlook.best_ns =
       outlook.csr_ns * first.predicted_cost_ns.value_or(ranking_->csr_ns()) / ranking_->csr_ns();
