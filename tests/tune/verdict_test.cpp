@@ -56,6 +56,22 @@ TEST_CASE("verdict: a plan that is predicted to be no faster is never worth tuni
     CHECK_FALSE(cheapest(forecast(slow), calls).effort);
 }
 
+TEST_CASE("verdict: forecasts are of as many candidates and seconds as were asked for", "[tune]") {
+  Outlook limited = outlook();
+  limited.top = 2;
+  const Way usual = way_of(Effort::kNormal, outlook()), few = way_of(Effort::kNormal, limited);
+  CHECK(few.tune_ns < usual.tune_ns);
+  CHECK(few.kernel_ns > usual.kernel_ns);
+  limited.top = 1000;
+  CHECK(way_of(Effort::kNormal, limited).tune_ns > 10 * usual.tune_ns);
+  limited.top.reset();
+  limited.budget_s = 0.5;
+  for (const Way& way : forecast(limited)) CHECK(way.tune_ns <= 0.5e9);
+  // In so little time less effort measures the greater part of its candidates.
+  CHECK(way_of(Effort::kQuick, limited).kernel_ns < way_of(Effort::kFull, limited).kernel_ns);
+  CHECK(way_of(Effort::kFull, limited).kernel_ns < way_of(Effort::kNone, limited).kernel_ns);
+}
+
 TEST_CASE("verdict: what pays is told by what was measured", "[tune]") {
   Verdict verdict;
   verdict.calls = 100;

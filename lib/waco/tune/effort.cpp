@@ -19,7 +19,7 @@ std::optional<Effort> parse_effort(std::string_view text) {
   return static_cast<Effort>(at - kNames.begin());
 }
 
-EffortPlan plan_of(Effort effort) {
+EffortPlan plan_of(Effort effort, std::optional<int> top, std::optional<double> budget_s) {
   EffortPlan plan;
   if (effort == Effort::kNone) {
     plan.sample_s = plan.final_s = 0;
@@ -45,6 +45,8 @@ EffortPlan plan_of(Effort effort) {
     plan.budget_s = 120;
     plan.expected_regret = 1;
   }
+  if (top) plan.top = *top;
+  if (budget_s) plan.budget_s = budget_s;
   return plan;
 }
 

@@ -29,6 +29,8 @@ struct EffortPlan {
   double expected_regret = 1.02;
 };
 
-EffortPlan plan_of(Effort effort);
+/// The plan of an effort, with the candidates and the budget that were asked for.
+EffortPlan plan_of(Effort effort, std::optional<int> top = std::nullopt,
+                   std::optional<double> budget_s = std::nullopt);
 
 }  // namespace waco::tune

@@ -45,6 +45,7 @@ class Run {
   void keep_to_cache();
   model::Ceilings ceilings();
   void rank();
+  Outlook outlook(const model::Ceilings& machine) const;
   bool too_few_calls();
   void choose_effort();
   void set_effort(Effort effort);

@@ -22,14 +22,22 @@ constexpr double kUsualPacking_ns = 10;  ///< of a nonzero, one thread
 
 }  // namespace
 
+/// What is known before a point is: fixed_csr, and what was asked for.
+Outlook Run::outlook(const model::Ceilings& machine) const {
+  Outlook outlook;
+  outlook.csr_ns = csr_forecast_ns(options_.problem, tensor_.dims, tensor_.num_nonzeros(), machine);
+  outlook.threads = result_.threads;
+  outlook.top = options_.top;
+  if (options_.budget_s) outlook.budget_s = *options_.budget_s - seconds_since(start_);
+  return outlook;
+}
+
 /// Whether a plan of the usual speed, already compiled, would not repay ranking and packing. The verdict then
 /// says from how many calls tuning usually pays.
 bool Run::too_few_calls() {
   if (!options_.calls || !options_.effort_by_calls || !options_.points.empty()) return false;
-  Outlook outlook;
   // Measuring the machine would take longer than the calls.
-  outlook.csr_ns = csr_forecast_ns(options_.problem, tensor_.dims, tensor_.num_nonzeros(),
-                                   model::load_ceilings(result_.threads, cache_folder_if_any()));
+  Outlook outlook = this->outlook(model::load_ceilings(result_.threads, cache_folder_if_any()));
   outlook.best_ns = outlook.csr_ns / kUsualSpeedup;
   outlook.ranked_ns = ranking_forecast_ns(tensor_.dims, tensor_.num_nonzeros());
   outlook.pack_ns = kUsualPacking_ns * static_cast<double>(tensor_.num_nonzeros()) / result_.threads;
@@ -37,7 +45,6 @@ bool Run::too_few_calls() {
   if (saved_ns > outlook.ranked_ns + outlook.pack_ns) return false;
   set_effort(Effort::kNone);
   outlook.compile_ns = kCompile_ns;
-  outlook.threads = result_.threads;
   Verdict& verdict = result_.verdict.emplace();
   verdict.calls = *options_.calls;
   verdict.forecasts = forecast(outlook);
@@ -52,9 +59,7 @@ void Run::choose_effort() {
     return;
   }
   const Candidate& first = result_.candidates[0];
-  Outlook outlook;
-  outlook.csr_ns =
-      csr_forecast_ns(options_.problem, tensor_.dims, tensor_.num_nonzeros(), ranking_->ceilings());
+  Outlook outlook = this->outlook(ranking_->ceilings());
   // Models compare points better than they know absolute times.
   outlook.best_ns =
       outlook.csr_ns * first.predicted_cost_ns.value_or(ranking_->csr_ns()) / ranking_->csr_ns();
@@ -63,7 +68,6 @@ void Run::choose_effort() {
   outlook.ranked_ns = result_.seconds.rank() * 1e9;
   const bool can_look = !options_.no_compile || kernels_of_;
   outlook.compile_ns = can_look && is_compiled(*kernels(), first.measurement.point) ? 0 : kCompile_ns;
-  outlook.threads = result_.threads;
   Verdict& verdict = result_.verdict.emplace();
   verdict.calls = *options_.calls;
   verdict.forecasts = forecast(outlook);

@@ -38,9 +38,7 @@ constexpr int64_t kMostEvaluations = 10000;  ///< of a search for points that ha
 
 void Run::set_effort(Effort effort) {
   result_.effort = effort;
-  plan_ = plan_of(effort);
-  if (options_.top) plan_.top = *options_.top;
-  if (options_.budget_s) plan_.budget_s = options_.budget_s;
+  plan_ = plan_of(effort, options_.top, options_.budget_s);
   const auto within = [this](double share) {
     return plan_.budget_s ? signals_.with_budget(*plan_.budget_s * share - seconds_since(start_)) : signals_;
   };

@@ -35,14 +35,11 @@ double sampling_ns(double budget_s, double call_ns) {
   return std::min(budget_s * 1e9, kRounds * call_ns + kRoundsOverhead_ns);
 }
 
-double tune_ns(Effort effort, const Outlook& outlook) {
-  // Without measuring only the kernel has to be compiled, by whoever uses the plan.
-  if (effort == Effort::kNone) return outlook.ranked_ns + outlook.compile_ns;
-  const double start_ns = outlook.ranked_ns + kStart_ns + kCallsToStart * outlook.csr_ns;
-  const EffortPlan plan = plan_of(effort);
+/// Of all that a plan measures, as if there were no budget.
+double measuring_ns(const EffortPlan& plan, const Outlook& outlook) {
   const double candidates = plan.top * (1 + kMeasuredPerRefinement * plan.refinements);
-  const double finals = static_cast<double>(1 + plan.finalists);
-  return start_ns + finals * sampling_ns(plan.final_s, 2 * outlook.csr_ns) +
+  const double finals = 1 + std::min(static_cast<double>(plan.finalists), candidates);
+  return finals * sampling_ns(plan.final_s, 2 * outlook.csr_ns) +
          candidates * (kCallsToVerify * outlook.csr_ns + sampling_ns(plan.sample_s, 2 * outlook.csr_ns) +
                        outlook.pack_ns + outlook.compile_ns / std::max(1, outlook.threads));
 }
@@ -97,11 +94,29 @@ std::optional<int64_t> calls_that_repay(double cost_ns, double saved_ns) {
   return static_cast<int64_t>(calls);
 }
 
+Way way_of(Effort effort, const Outlook& outlook) {
+  const EffortPlan plan = plan_of(effort, outlook.top, outlook.budget_s);
+  double tune_ns = outlook.ranked_ns, regret = plan.expected_regret;
+  if (effort == Effort::kNone) {
+    // Only the kernel has to be compiled, by whoever uses the plan.
+    tune_ns += outlook.compile_ns;
+  } else {
+    tune_ns += kStart_ns + kCallsToStart * outlook.csr_ns;
+    const double all_ns = measuring_ns(plan, outlook);
+    const double measured_ns =
+        plan.budget_s ? std::clamp(*plan.budget_s * 1e9 - tune_ns, 0.0, all_ns) : all_ns;
+    tune_ns += measured_ns;
+    // Where less is measured than the effort would, the plan is the more like one that was only ranked.
+    const double share =
+        measured_ns / all_ns * std::min(1.0, static_cast<double>(plan.top) / plan_of(effort).top);
+    regret = std::lerp(plan_of(Effort::kNone).expected_regret, regret, share);
+  }
+  return {effort, tune_ns, outlook.pack_ns, std::min(outlook.csr_ns, outlook.best_ns * regret)};
+}
+
 std::vector<Way> forecast(const Outlook& outlook) {
   std::vector<Way> ways = {{std::nullopt, 0, 0, outlook.csr_ns}};
-  for (const Effort effort : kEfforts)
-    ways.push_back({effort, tune_ns(effort, outlook), outlook.pack_ns,
-                    std::min(outlook.csr_ns, outlook.best_ns * plan_of(effort).expected_regret)});
+  for (const Effort effort : kEfforts) ways.push_back(way_of(effort, outlook));
   return ways;
 }
 

@@ -28,15 +28,20 @@ struct Outlook {
   double csr_ns = 0;      ///< a call of fixed_csr, predicted
   double best_ns = 0;     ///< a call of the point ranked first, predicted
   double pack_ns = 0;     ///< packing it, predicted
-  double ranked_ns = 0;   ///< spent on ranking, which all efforts need
+  double ranked_ns = 0;   ///< ranking, which all efforts need; 0 once it is done
   double compile_ns = 0;  ///< wall time of one kernel that is not in the cache; 0 when all are
   int threads = 1;
+  std::optional<int> top;          ///< candidates to measure, where that was asked for
+  std::optional<double> budget_s;  ///< seconds left of a budget that was asked for
 };
 
 /// The fewest calls that repay `cost_ns` when each saves `saved_ns`; none when they never do.
 std::optional<int64_t> calls_that_repay(double cost_ns, double saved_ns);
 
-/// CSR as it is, then every effort. Measuring more candidates finds faster plans and takes longer.
+/// An effort, as far as the budget lets it go. Measuring more candidates finds faster plans and takes longer.
+Way way_of(Effort effort, const Outlook& outlook);
+
+/// CSR as it is, then every effort.
 std::vector<Way> forecast(const Outlook& outlook);
 
 /// The way with the least total for so many calls; the earlier of equals.
