@@ -51,7 +51,7 @@ bool Run::too_few_calls() {
   return true;
 }
 
-/// What every effort would cost in all, and with effort_by_calls, which is taken.
+/// What every effort would cost from now on, and with effort_by_calls, which is taken.
 void Run::choose_effort() {
   if (!options_.calls) return;
   if (result_.candidates.empty()) {
@@ -65,7 +65,6 @@ void Run::choose_effort() {
       outlook.csr_ns * first.predicted_cost_ns.value_or(ranking_->csr_ns()) / ranking_->csr_ns();
   outlook.pack_ns = packing_forecast_ns(first.measurement.point, tensor_.num_nonzeros(),
                                         ranking_->expected_bytes(first.measurement.point), result_.threads);
-  outlook.ranked_ns = result_.seconds.rank() * 1e9;
   const bool can_look = !options_.no_compile || kernels_of_;
   outlook.compile_ns = can_look && is_compiled(*kernels(), first.measurement.point) ? 0 : kCompile_ns;
   Verdict& verdict = result_.verdict.emplace();
