@@ -69,6 +69,28 @@ TEST_CASE("cli: a plan that was not timed has to pay by what is predicted", "[cl
   CHECK(often.at("verdict").at("break_even_calls").get<int64_t>() >= 1);
 }
 
+TEST_CASE("cli: the verdict on given schedules is of their answer, whatever their order", "[cli]") {
+  Workspace work;
+  const std::string matrix = work.matrix();
+  const std::string csr = "spmv f32 | A: i:U k:C | loop: i k | par: i dynamic,128 x2";
+  const std::string blocks = "spmv f32 | A: i1:U k:C i0:U [i/2] | loop: i1 k i0 | par: i1 static x2";
+  const std::string excluded = "spmv f32 | A: i:U k:C | loop: i k | par: i static x4";
+  const auto tuned = [&](const std::vector<std::string>& points) {
+    Program program = tune().with(matrix, "--effort", "none", "--calls", "1000000000000", "--json");
+    for (const std::string& point : points) program.with("--schedule", point);
+    const RunResult result = program.run();
+    INFO(result.err);
+    REQUIRE(result.ok());
+    return json::parse(result.out);
+  };
+  const json one = tuned({csr, blocks, excluded}), other = tuned({excluded, blocks, csr});
+  CHECK(one.at("best").at("plan") == other.at("best").at("plan"));
+  const json way = one.at("verdict").at("forecasts")[1];
+  for (const char* key : {"kernel_ns", "convert_ns"})
+    CHECK(way.at(key) == other.at("verdict").at("forecasts")[1].at(key));
+  CHECK(one.at("verdict").at("predicted").at("kernel_ns") == way.at("kernel_ns"));
+}
+
 TEST_CASE("cli: a verdict on what is only ranked compiles nothing", "[cli]") {
   Workspace work;
   const RunResult result = tune()

@@ -20,12 +20,18 @@ Outlook outlook() {
   return outlook;
 }
 
+/// What its answer costs then: ranking is spent.
+Way ahead() {
+  Outlook ranked = outlook();
+  ranked.ranked_ns = 0;
+  return way_of(Effort::kNone, ranked);
+}
+
 /// Of a run that chose effort none for 1000 calls and timed nothing.
 Verdict untimed() {
   Verdict verdict;
   verdict.calls = 1000;
   verdict.forecasts = forecast(outlook());
-  verdict.compile_ns = outlook().compile_ns;
   verdict.chosen = Effort::kNone;
   return verdict;
 }
@@ -92,7 +98,7 @@ TEST_CASE("verdict: what pays is told by what was measured", "[tune]") {
 
 TEST_CASE("verdict: where nothing was timed the account is of predictions, and says so", "[tune]") {
   Verdict verdict = untimed();
-  verdict.predict(25e6, std::nullopt);
+  verdict.predict(25e6, ahead());
   REQUIRE(verdict.predicted);
   CHECK_FALSE(verdict.happened);
   CHECK(verdict.predicted->effort == Effort::kNone);
@@ -120,7 +126,10 @@ TEST_CASE("verdict: where nothing was timed the account is of predictions, and s
 
 TEST_CASE("verdict: a plan that is compiled and packed has only its packing to repay", "[tune]") {
   Verdict verdict = untimed();
-  verdict.predict(400e6, 22e6);
+  Way packed = ahead();
+  packed.tune_ns = 0;
+  packed.convert_ns = 22e6;
+  verdict.predict(400e6, packed);
   CHECK(verdict.predicted->tune_ns == 400e6);
   CHECK(verdict.predicted->convert_ns == 22e6);
   CHECK(*verdict.break_even_calls == std::ceil(22e6 / (1e6 - verdict.predicted->kernel_ns)));

@@ -79,8 +79,8 @@ struct TuneResult {
   bool complete = true;
   std::string stopped_by;  ///< "SIGTERM", "the time budget is spent"; empty when complete
 
-  /// Calls that repay packing the best plan, and `extra_ns`; none when nothing does: the plan is fixed_csr, or
-  /// was not timed.
+  /// Calls that repay packing the best plan, and `extra_ns`; none when nothing does: the plan is fixed_csr,
+  /// or was not timed.
   std::optional<int64_t> break_even_calls(double extra_ns = 0) const;
 };
 

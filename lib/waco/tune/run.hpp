@@ -45,13 +45,15 @@ class Run {
   void keep_to_cache();
   model::Ceilings ceilings();
   void rank();
-  Outlook outlook(const model::Ceilings& machine) const;
+  Outlook first_outlook(const model::Ceilings& machine) const;
+  Outlook outlook_of(const Candidate& candidate);
   bool too_few_calls();
   void choose_effort();
   void set_effort(Effort effort);
   void search(Effort effort);
   void stay_on_csr();
   void verify_csr();
+  Way way_ahead();
   void settle();
   void measure_all();
   void refine();
@@ -77,6 +79,7 @@ class Run {
   std::optional<measure::Session> session_;
   std::vector<measure::Measurement> finals_;
   bool final_skipped_ = false;
+  double compile_ns_ = 0;  ///< of the kernel that forecasts are of, where it is not in the cache
   int num_reported_ = 0;
 };
 

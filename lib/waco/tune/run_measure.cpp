@@ -116,7 +116,6 @@ void Run::hold_final() {
 void Run::verify_first() {
   if (result_.candidates.empty()) return stay_on_csr();
   const bool given = !options_.points.empty();
-  if (given) sort_candidates(result_.candidates);
   for (Candidate& candidate : result_.candidates) {
     if (candidate.measured || signals_.stop_requested()) continue;
     measure({&candidate});

@@ -1,6 +1,8 @@
 // Runs that are told the number of calls: which effort pays, and whether the plan does.
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/tune/csr_forecast.hpp"
@@ -11,6 +13,7 @@
 namespace waco::tune {
 
 using measure::Measurement;
+using schedule::SuperSchedule;
 
 namespace {
 
@@ -23,7 +26,7 @@ constexpr double kUsualPacking_ns = 10;  ///< of a nonzero, one thread
 }  // namespace
 
 /// What is known before a point is: fixed_csr, and what was asked for.
-Outlook Run::outlook(const model::Ceilings& machine) const {
+Outlook Run::first_outlook(const model::Ceilings& machine) const {
   Outlook outlook;
   outlook.csr_ns = csr_forecast_ns(options_.problem, tensor_.dims, tensor_.num_nonzeros(), machine);
   outlook.threads = result_.threads;
@@ -37,7 +40,7 @@ Outlook Run::outlook(const model::Ceilings& machine) const {
 bool Run::too_few_calls() {
   if (!options_.calls || !options_.effort_by_calls || !options_.points.empty()) return false;
   // Measuring the machine would take longer than the calls.
-  Outlook outlook = this->outlook(model::load_ceilings(result_.threads, cache_folder_if_any()));
+  Outlook outlook = first_outlook(model::load_ceilings(result_.threads, cache_folder_if_any()));
   outlook.best_ns = outlook.csr_ns / kUsualSpeedup;
   outlook.ranked_ns = ranking_forecast_ns(tensor_.dims, tensor_.num_nonzeros());
   outlook.pack_ns = kUsualPacking_ns * static_cast<double>(tensor_.num_nonzeros()) / result_.threads;
@@ -51,6 +54,18 @@ bool Run::too_few_calls() {
   return true;
 }
 
+/// Once ranked, of a candidate whose kernel is compiled.
+Outlook Run::outlook_of(const Candidate& candidate) {
+  Outlook outlook = first_outlook(ranking_->ceilings());
+  const SuperSchedule& point = candidate.measurement.point;
+  // Models compare points better than they know absolute times.
+  outlook.best_ns =
+      outlook.csr_ns * candidate.predicted_cost_ns.value_or(ranking_->csr_ns()) / ranking_->csr_ns();
+  outlook.pack_ns =
+      packing_forecast_ns(point, tensor_.num_nonzeros(), ranking_->expected_bytes(point), result_.threads);
+  return outlook;
+}
+
 /// What every effort would cost from now on, and with effort_by_calls, which is taken.
 void Run::choose_effort() {
   if (!options_.calls) return;
@@ -59,18 +74,13 @@ void Run::choose_effort() {
     return;
   }
   const Candidate& first = result_.candidates[0];
-  Outlook outlook = this->outlook(ranking_->ceilings());
-  // Models compare points better than they know absolute times.
-  outlook.best_ns =
-      outlook.csr_ns * first.predicted_cost_ns.value_or(ranking_->csr_ns()) / ranking_->csr_ns();
-  outlook.pack_ns = packing_forecast_ns(first.measurement.point, tensor_.num_nonzeros(),
-                                        ranking_->expected_bytes(first.measurement.point), result_.threads);
+  Outlook outlook = outlook_of(first);
   const bool can_look = !options_.no_compile || kernels_of_;
-  outlook.compile_ns = can_look && is_compiled(*kernels(), first.measurement.point) ? 0 : kCompile_ns;
+  compile_ns_ = can_look && is_compiled(*kernels(), first.measurement.point) ? 0 : kCompile_ns;
+  outlook.compile_ns = compile_ns_;
   Verdict& verdict = result_.verdict.emplace();
   verdict.calls = *options_.calls;
   verdict.forecasts = forecast(outlook);
-  verdict.compile_ns = outlook.compile_ns;
   verdict.chosen = options_.effort_by_calls ? cheapest(verdict.forecasts, verdict.calls).effort
                                             : std::optional(options_.effort);
   spdlog::info("forecasts:\n{}", forecast_text(verdict));
@@ -100,14 +110,29 @@ void Run::verify_csr() {
   }
 }
 
+/// What the answer of a run that timed nothing costs from now on.
+Way Run::way_ahead() {
+  const Best& best = *result_.best;
+  const auto answer =
+      std::find_if(result_.candidates.begin(), result_.candidates.end(),
+                   [&](const Candidate& candidate) { return candidate.measurement.point == best.point; });
+  WACO_ASSERT(answer != result_.candidates.end());
+  Outlook outlook = outlook_of(*answer);
+  if (best.verified) {
+    outlook.pack_ns = static_cast<double>(best.pack_ns);
+  } else {
+    outlook.compile_ns = compile_ns_;
+  }
+  return way_of(Effort::kNone, outlook);
+}
+
 /// With the number of calls known, the plan has to pay; where nothing was timed, by what is predicted.
 void Run::settle() {
   if (!result_.verdict || !result_.best) return;
   Verdict& verdict = *result_.verdict;
   const double spent_ns = (result_.seconds.machine + result_.seconds.rank() + result_.seconds.measure) * 1e9;
-  const auto pack_ns = static_cast<double>(result_.best->pack_ns);
   if (!result_.baseline) {
-    verdict.predict(spent_ns, result_.best->verified ? std::optional(pack_ns) : std::nullopt);
+    verdict.predict(spent_ns, verdict.chosen ? std::optional(way_ahead()) : std::nullopt);
     if (!verdict.pays()) stay_on_csr();
     return;
   }
@@ -115,8 +140,8 @@ void Run::settle() {
   // Of the rounds that the plan was timed in: medians of different rounds do not compare.
   verdict.csr_ns = result_.best->is_baseline ? result_.baseline->median_ns()
                                              : result_.best->time_ns.median * result_.best->speedup.median;
-  verdict.happened =
-      Way{result_.effort, spent_ns, result_.best->is_baseline ? 0 : pack_ns, result_.best->time_ns.median};
+  const double pack_ns = result_.best->is_baseline ? 0 : static_cast<double>(result_.best->pack_ns);
+  verdict.happened = Way{result_.effort, spent_ns, pack_ns, result_.best->time_ns.median};
   verdict.break_even_calls = result_.break_even_calls();
   if (!verdict.pays()) result_.best = decide(*result_.baseline, {}, result_.threads);
 }

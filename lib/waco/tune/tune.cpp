@@ -75,6 +75,7 @@ void Run::rank() {
     search(options_.effort_by_calls ? Effort::kNone : result_.effort);
   } else {
     result_.candidates = ranking_->judge(options_.points);
+    sort_candidates(result_.candidates);
   }
 }
 

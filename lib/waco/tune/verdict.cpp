@@ -126,25 +126,19 @@ const Way& cheapest(const std::vector<Way>& ways, int64_t calls) {
   });
 }
 
-void Verdict::predict(double spent, std::optional<double> packed_ns) {
+void Verdict::predict(double spent, const std::optional<Way>& ahead) {
   const Way& csr = forecasts.at(0);
   spent_ns = spent;
   csr_ns = csr.kernel_ns;
-  predicted = csr;
-  if (!chosen) {
+  predicted = ahead.value_or(csr);
+  predicted->tune_ns += spent;
+  if (ahead) {
+    break_even_calls = calls_that_repay(ahead->tune_ns + ahead->convert_ns, csr_ns - ahead->kernel_ns);
+  } else {
     for (const Way& way : forecasts)
       if (const auto repaid = calls_that_repay(way.tune_ns + way.convert_ns, csr_ns - way.kernel_ns))
         break_even_calls = std::min(*repaid, break_even_calls.value_or(*repaid));
-  } else {
-    const auto taken = std::find_if(forecasts.begin(), forecasts.end(),
-                                    [this](const Way& way) { return way.effort == chosen; });
-    predicted = *taken;
-    if (packed_ns) predicted->convert_ns = *packed_ns;
-    const double compiling_ns = packed_ns ? 0 : compile_ns;
-    predicted->tune_ns = compiling_ns;
-    break_even_calls = calls_that_repay(compiling_ns + predicted->convert_ns, csr_ns - predicted->kernel_ns);
   }
-  predicted->tune_ns += spent;
 }
 
 bool Verdict::pays() const {

@@ -51,7 +51,6 @@ const Way& cheapest(const std::vector<Way>& ways, int64_t calls);
 struct Verdict {
   int64_t calls = 0;
   std::vector<Way> forecasts;    ///< as forecast() gives them
-  double compile_ns = 0;         ///< Outlook::compile_ns
   std::optional<Effort> chosen;  ///< none: stay on CSR
   double spent_ns = 0;           ///< on tuning until now
   std::optional<Way> happened;   ///< once tuned and timed; its kernel is the best plan's
@@ -61,10 +60,9 @@ struct Verdict {
   /// chosen, the calls from which tuning as a whole pays by the forecasts.
   std::optional<int64_t> break_even_calls;
 
-  /// Fills in the account where nothing was timed: `predicted` is the way taken with the kernel and packing
-  /// times of the forecast, `spent` and compiling. `packed_ns`: a plan that was compiled and packed took so
-  /// long.
-  void predict(double spent, std::optional<double> packed_ns);
+  /// Fills in the account where nothing was timed and `spent` nanoseconds went by: `ahead` is what the plan
+  /// that is the answer costs from now on; none where CSR was chosen.
+  void predict(double spent, const std::optional<Way>& ahead);
   /// From now on, running the plan costs less than staying on CSR; by predictions where nothing was timed.
   bool pays() const;
 };
