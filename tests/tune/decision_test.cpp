@@ -63,6 +63,26 @@ TEST_CASE("decision: one that is noisy does not stand in the way of the next", "
   CHECK(best.point.compute.chunk == 2);
 }
 
+TEST_CASE("decision: told the number of calls, the least of packing and all calls wins", "[tune]") {
+  Measurement fast = timed(1, 3, 0.1, 1e6), light = timed(2, 2.8, 0.1, 1e6), slow = timed(4, 2, 0.1, 1e6);
+  fast.pack_ns = 100000000;
+  light.pack_ns = 2000000;
+  Measurement csr = baseline();
+  csr.time_ns = {1e6, 1e6, 1e6};
+  const auto chunk = [&](std::optional<int64_t> calls) {
+    return decide(csr, {fast, light, slow}, 2, calls).point.compute.chunk;
+  };
+  CHECK(chunk(std::nullopt) == 1);
+  CHECK(chunk(50) == 2);
+  CHECK(chunk(1000000) == 1);
+  CHECK(chunk(2) == 4);
+  // Who is far from the fastest may be the best, and has to be in the final then.
+  const std::vector<Candidate> candidates{measured(fast), measured(light), measured(slow)};
+  CHECK(pick_finalists(candidates, 3).size() == 2);
+  REQUIRE(pick_finalists(candidates, 3, {2, 1e6}).size() == 1);
+  CHECK(pick_finalists(candidates, 3, {2, 1e6})[0].compute.chunk == 4);
+}
+
 TEST_CASE("decision: wrong, censored and crashed candidates never win", "[tune]") {
   Measurement wrong = timed(1, 9, 0), censored = timed(2, 8, 0), crashed = timed(4, 7, 0);
   wrong.status = Status::kWrong;

@@ -8,7 +8,7 @@
 namespace waco::tune {
 namespace {
 
-/// A first measurement this much slower than the fastest is not mistaken for it.
+/// A first measurement this much worse than the best is not mistaken for it.
 constexpr double kFinalistMargin = 1.15;
 
 using measure::Measurement;
@@ -19,8 +19,10 @@ bool is_timed(const Measurement& measurement) {
 
 /// Candidates were timed in different rounds, but all against fixed_csr: the speedup compares them, the time
 /// does not.
-bool is_faster(const Measurement& a, const Measurement& b) {
-  return a.speedup.median > b.speedup.median;
+double cost_ns(const Measurement& m, const Calls& calls) {
+  const double call_ns = calls.csr_ns / m.speedup.median;
+  return calls.number ? static_cast<double>(m.pack_ns) + static_cast<double>(*calls.number) * call_ns
+                      : call_ns;
 }
 
 std::pair<int, double> rank(const Candidate& candidate) {
@@ -33,15 +35,17 @@ std::pair<int, double> rank(const Candidate& candidate) {
 
 }  // namespace
 
-std::vector<schedule::SuperSchedule> pick_finalists(const std::vector<Candidate>& candidates, size_t limit) {
+std::vector<schedule::SuperSchedule> pick_finalists(const std::vector<Candidate>& candidates, size_t limit,
+                                                    const Calls& calls) {
   std::vector<const Measurement*> timed;
   for (const Candidate& candidate : candidates)
     if (candidate.measured && is_timed(candidate.measurement) && candidate.measurement.speedup.high > 1)
       timed.push_back(&candidate.measurement);
-  std::sort(timed.begin(), timed.end(), [](const auto* a, const auto* b) { return is_faster(*a, *b); });
+  std::sort(timed.begin(), timed.end(),
+            [&](const auto* a, const auto* b) { return cost_ns(*a, calls) < cost_ns(*b, calls); });
   std::vector<schedule::SuperSchedule> finalists;
   for (const Measurement* m : timed) {
-    if (finalists.size() == limit || m->speedup.median * kFinalistMargin < timed[0]->speedup.median) break;
+    if (finalists.size() == limit || cost_ns(*m, calls) > kFinalistMargin * cost_ns(*timed[0], calls)) break;
     finalists.push_back(m->point);
   }
   return finalists;
@@ -54,26 +58,29 @@ std::vector<schedule::SuperSchedule> all_timed(const std::vector<Candidate>& can
   return points;
 }
 
-Best decide(const Measurement& baseline, const std::vector<Measurement>& contestants, int threads) {
-  const Measurement* fastest = nullptr;
+Best decide(const Measurement& baseline, const std::vector<Measurement>& contestants, int threads,
+            std::optional<int64_t> number_of_calls) {
+  const Calls calls{number_of_calls, baseline.median_ns()};
+  const Measurement* winner = nullptr;
   for (const Measurement& m : contestants)
-    if (is_timed(m) && m.significantly_faster() && (fastest == nullptr || is_faster(m, *fastest)))
-      fastest = &m;
+    if (is_timed(m) && m.significantly_faster() &&
+        (winner == nullptr || cost_ns(m, calls) < cost_ns(*winner, calls)))
+      winner = &m;
   Best best;
-  if (fastest != nullptr) {
-    best.point = fastest->point;
+  if (winner != nullptr) {
+    best.point = winner->point;
     best.significant = true;
-    best.speedup = fastest->speedup;
+    best.speedup = winner->speedup;
   } else {
-    fastest = &baseline;
+    winner = &baseline;
     best.point = schedule::csr_point(baseline.point.problem, threads);
     best.is_baseline = true;
     best.speedup = {1, 1, 1};
   }
-  best.verified = fastest->ok();
-  best.time_ns = fastest->time_ns;
-  best.pack_ns = fastest->pack_ns;
-  best.stored_bytes = fastest->stored_bytes;
+  best.verified = winner->ok();
+  best.time_ns = winner->time_ns;
+  best.pack_ns = winner->pack_ns;
+  best.stored_bytes = winner->stored_bytes;
   return best;
 }
 

@@ -2,22 +2,34 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "waco/tune/result.hpp"
 
 namespace waco::tune {
 
-/// Candidates that may be the fastest: verified, timed to the end, not clearly slower than fixed_csr or than
-/// the best of them; fastest first, at most `limit`.
-std::vector<schedule::SuperSchedule> pick_finalists(const std::vector<Candidate>& candidates, size_t limit);
+/// How often a kernel will run, where that is known, and the nanoseconds that fixed_csr takes. Contestants
+/// are compared by packing and all calls then, otherwise by speed.
+struct Calls {
+  std::optional<int64_t> number;
+  double csr_ns = 1;
+};
+
+/// Candidates that may be the best: verified, timed to the end, not clearly slower than fixed_csr nor clearly
+/// worse than the best of them; best first, at most `limit`.
+std::vector<schedule::SuperSchedule> pick_finalists(const std::vector<Candidate>& candidates, size_t limit,
+                                                    const Calls& calls = {});
 
 /// All that were timed to the end, in their order.
 std::vector<schedule::SuperSchedule> all_timed(const std::vector<Candidate>& candidates);
 
-/// The fastest of those contestants that beat the baseline by more than their interval; otherwise fixed_csr.
+/// The best of those contestants that beat the baseline by more than their interval; otherwise fixed_csr.
+/// Whether so many `calls` repay its packing is for Verdict::pays() to say; where they don't, they repay no
+/// other's.
 Best decide(const measure::Measurement& baseline, const std::vector<measure::Measurement>& contestants,
-            int threads);
+            int threads, std::optional<int64_t> calls = std::nullopt);
 
 /// Fastest first, then the censored, then the unmeasured by predicted cost, then those that failed.
 void sort_candidates(std::vector<Candidate>& candidates);

@@ -95,9 +95,10 @@ void Run::refine() {
 
 void Run::hold_final() {
   // Points given by hand are there to be compared with each other, slow ones too.
-  const std::vector<SuperSchedule> finalists = options_.points.empty()
-                                                   ? pick_finalists(result_.candidates, plan_.finalists)
-                                                   : all_timed(result_.candidates);
+  const Calls calls{options_.calls, result_.baseline->median_ns()};
+  const std::vector<SuperSchedule> finalists =
+      options_.points.empty() ? pick_finalists(result_.candidates, plan_.finalists, calls)
+                              : all_timed(result_.candidates);
   if (finalists.empty()) return;
   final_skipped_ = whole_budget_.stop_requested();
   if (final_skipped_) return;

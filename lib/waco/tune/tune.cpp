@@ -189,7 +189,7 @@ TuneResult Run::take() {
     if (contestants.empty())
       for (const Candidate& candidate : result_.candidates)
         if (candidate.measured) contestants.push_back(candidate.measurement);
-    result_.best = decide(*result_.baseline, contestants, result_.threads);
+    result_.best = decide(*result_.baseline, contestants, result_.threads, options_.calls);
   }
   settle();
   note_stop();
