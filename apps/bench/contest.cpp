@@ -92,6 +92,8 @@ tune::TuneResult Arena::find_plan(const matrix::SparseTensor& tensor, const std:
   if (!tuning.points.empty()) tuning.effort = tune::Effort::kNone;
   tune::TuneResult tuned = tune::tune(tensor, tuning, stop);
   check_going_on(tensor.name, stop);
+  if (tuned.machine_failed)
+    throw EnvironmentError(fmt::format("{}: not tuned to the end: {}", tensor.name, tuned.stopped_by));
   if (!tuned.best || !tuned.best->verified)
     throw EnvironmentError(fmt::format("{}: no plan could be verified{}", tensor.name, why_not(tuned)),
                            tuned.complete ? ExitCode::kVerification : ExitCode::kFailed);

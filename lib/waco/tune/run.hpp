@@ -64,6 +64,8 @@ class Run {
   void take_first();
   void open_session();
   void add_warnings();
+  bool any_verified() const;
+  void note_fault(const std::string& message);
   void note_stop();
 
   const matrix::SparseTensor& tensor_;

@@ -113,7 +113,22 @@ void Run::take_first() {
   result_.best.emplace().point = result_.candidates[0].measurement.point;
 }
 
+/// Whether a plan was found right by now.
+bool Run::any_verified() const {
+  const bool answered = result_.best && result_.best->verified;
+  return answered || std::any_of(result_.candidates.begin(), result_.candidates.end(),
+                                 [](const auto& c) { return c.measured && c.measurement.ok(); });
+}
+
+/// The machine failed in mid-run: what was found until then is the answer.
+void Run::note_fault(const std::string& message) {
+  result_.complete = false;
+  result_.machine_failed = true;
+  result_.stopped_by = message;
+}
+
 void Run::note_stop() {
+  if (!result_.complete) return;
   const bool all_measured = std::all_of(result_.candidates.begin(), result_.candidates.end(),
                                         [](const Candidate& candidate) { return candidate.measured; });
   const bool none = result_.effort == Effort::kNone || (result_.verdict && !result_.verdict->chosen);
@@ -178,9 +193,12 @@ TuneResult Run::take() {
         refine();
         hold_final();
       }
-    } catch (const EnvironmentError&) {
-      // A stop before fixed_csr was measured: there is nothing to report but the ranking.
-      if (!signals_.stop_requested()) throw;
+    } catch (const EnvironmentError& error) {
+      // Asked to stop, a run that has measured nothing reports its ranking.
+      if (!signals_.stop_requested()) {
+        if (!any_verified()) throw;
+        note_fault(error.what());
+      }
     }
   }
   sort_candidates(result_.candidates);

@@ -46,7 +46,8 @@ struct TuneOptions {
 void check_ranking(const TuneOptions& options);
 
 /// Finds the best plan for `tensor`. Candidates that fail are part of the result; when a stop is requested,
-/// or the budget is spent, the result holds what was found until then and says that it is not complete.
+/// the budget is spent, or the machine fails once a candidate was found right, the result holds what was
+/// found until then and says that it is not complete.
 ///
 /// Throws UsageError when op and order, a given point or the model do not fit the tensor, or the search lacks
 /// its index, and EnvironmentError when
