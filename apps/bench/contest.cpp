@@ -2,6 +2,7 @@
 #include "apps/bench/contest.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "apps/bench/contestants.hpp"
 #include "apps/bench/openmp_runtimes.hpp"
@@ -67,6 +68,15 @@ PlanOrigin origin_of(const tune::TuneOptions& tuning, const tune::TuneResult& tu
   return {PlanOrigin::kTuning, tuned.cost_model, tuned.search, std::string(tune::name(tuned.effort))};
 }
 
+/// A plan that does not fit this machine is none that was found wrong.
+ExitCode failure_of(const tune::TuneResult& tuned) {
+  const auto is_wrong = [](const tune::Candidate& candidate) {
+    return candidate.measured && candidate.measurement.status == measure::Status::kWrong;
+  };
+  return std::any_of(tuned.candidates.begin(), tuned.candidates.end(), is_wrong) ? ExitCode::kVerification
+                                                                                 : ExitCode::kFailed;
+}
+
 /// A record of a plan that was not searched to the end, or without some of the peers, would be kept as whole.
 void check_going_on(const std::string& matrix, const StopToken& stop) {
   if (stop())
@@ -88,15 +98,18 @@ tune::TuneResult Arena::find_plan(const matrix::SparseTensor& tensor, const std:
   if (given)
     tuning.points = {given->plan.is_baseline ? schedule::csr_point(tuning.problem, tuning.threads)
                                              : given->plan.point.value()};
-  // A given point is only verified here: its time is taken beside the others.
-  if (!tuning.points.empty()) tuning.effort = tune::Effort::kNone;
+  if (!tuning.points.empty()) {
+    // A given point is only verified here: its time is taken beside the others. It may store what it likes.
+    tuning.effort = tune::Effort::kNone;
+    tuning.max_fill = std::numeric_limits<double>::infinity();
+  }
   tune::TuneResult tuned = tune::tune(tensor, tuning, stop);
   check_going_on(tensor.name, stop);
   if (tuned.machine_failed)
     throw EnvironmentError(fmt::format("{}: not tuned to the end: {}", tensor.name, tuned.stopped_by));
   if (!tuned.best || !tuned.best->verified)
     throw EnvironmentError(fmt::format("{}: no plan could be verified{}", tensor.name, why_not(tuned)),
-                           tuned.complete ? ExitCode::kVerification : ExitCode::kFailed);
+                           failure_of(tuned));
   if (given) tuned.best->is_baseline = given->plan.is_baseline;
   return tuned;
 }

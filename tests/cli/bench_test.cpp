@@ -130,7 +130,17 @@ TEST_CASE("cli: waco-bench times a given schedule or plan without tuning", "[cli
   CHECK(json::parse(baseline.out).at("plan") == "fixed_csr");
 
   const std::string wide = "spmv f32 | A: i:U k:C | loop: i k | par: i static x4";
-  check_refused(bench().with(matrix, "--schedule", wide), 4, "runs on 4 threads, 2 are allowed");
+  check_refused(bench().with(matrix, "--schedule", wide), 1, "runs on 4 threads, 2 are allowed");
+
+  // waco-tune takes it with --max-fill.
+  const std::string filled = "spmv f32 | A: i1:U k:C i0:U [i/32] | loop: i1 k i0 | par: i1 static x2";
+  const RunResult dense = bench()
+                              .with(work.matrix(200, 160, 0.002), "--schedule", filled)
+                              .with("--peers", "none", "--effort", "quick", "--jsonl")
+                              .run();
+  INFO(dense.err);
+  REQUIRE(dense.ok());
+  CHECK(json::parse(dense.out).at("plan") == filled);
 }
 
 TEST_CASE("cli: waco-bench times each matrix with its own plan of a list", "[cli]") {
