@@ -28,6 +28,9 @@ void check(const Options& options) {
   }
   if (!options.list_peers && options.matrices.empty())
     throw UsageError(fmt::format("MATRIX is required (see {} --help)", kProgram));
+  if (options.problem.schedules.size() > 1)
+    throw UsageError(
+        "--schedule names the one plan that is timed; give it once (waco-tune compares several)");
   const bool given = !options.plan_file.empty() || !options.problem.schedules.empty();
   const bool searched =
       !options.ranking.model.empty() || !options.ranking.search.empty() || options.top || options.budget_s;
@@ -58,6 +61,7 @@ bool parse(int argc, char** argv, Options& options) {
   app.footer(kExamples);
   app.add_option("MATRIX", options.matrices, "Matrix Market or FROSTT files, plain or gzipped");
   tune::add_problem_options(app, options.problem);
+  app.get_option("--schedule")->description("Time this SuperSchedule, in its text form, instead of tuning");
   add_tuning_options(app, options);
   app.add_option("--peers", options.peers, "Libraries or contestants that take part, or none (default: all)")
       ->delimiter(',');

@@ -227,6 +227,8 @@ TEST_CASE("cli: waco-bench refuses wrong options and unreadable files", "[cli]")
   check_refused(bench().with(matrix, "--op", "spmv", "--peers", "nonesuch"), 2, "nonesuch");
   check_refused(bench().with(matrix, "--op", "spmv", "--effort", "none"), 2, "--effort");
   check_refused(bench().with(matrix, "--op", "spmv", "--plan", work.path("missing.json")), 3, "missing.json");
+  const std::string csr = "spmv f32 | A: i:U k:C | loop: i k | par: i static x2";
+  check_refused(bench().with(matrix, "--schedule", csr, "--schedule", csr), 2, "--schedule");
   check_refused(bench().with(matrix, "--op", "spmv", "--compiler", "/nonexistent/c++"), 5,
                 "/nonexistent/c++");
   check_refused(bench().with(matrix, "--op", "spmv", "-o", work.write("text.jsonl", "hello\n")), 3,
