@@ -1,9 +1,11 @@
 // Reference results: exact on tiny inputs, tolerant of rounding, intolerant of errors.
 #include "waco/measure/reference.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "small_tensors.hpp"
 
@@ -50,6 +52,17 @@ Case make_case(Op op, ValueType type) {
   std::vector<int64_t> dims = {40, 30};
   if (op == Op::kMttkrp) dims.push_back(20);
   return {{op, type, rhs}, testing::random_tensor(dims, 400)};
+}
+
+/// A full row of ones.
+matrix::SparseTensor one_row(int64_t count) {
+  matrix::SparseTensor a;
+  a.dims = {1, count};
+  a.coords.resize(2);
+  a.coords[0].assign(static_cast<size_t>(count), 0);
+  for (int64_t k = 0; k < count; ++k) a.coords[1].push_back(k);
+  a.values.assign(static_cast<size_t>(count), 1);
+  return a;
 }
 
 template <class T>
@@ -135,20 +148,67 @@ TEST_CASE("reference: an empty row must be exactly zero", "[measure]") {
 }
 
 TEST_CASE("reference: rounding of a long row of one sign is accepted in single precision", "[measure]") {
-  matrix::SparseTensor a;
-  const int64_t count = 200000;
-  a.dims = {1, count};
-  a.coords.resize(2);
-  a.coords[0].assign(count, 0);
-  for (int64_t k = 0; k < count; ++k) a.coords[1].push_back(k);
+  matrix::SparseTensor a = one_row(200000);
   const Problem problem{Op::kSpmv, ValueType::kF32, 1};
   const DenseOperands dense(problem, a.dims, 1, 1);
-  for (int64_t k = 0; k < count; ++k) a.values.push_back(dense.as<float>(0)[k]);  // all products positive
+  const float* b = dense.as<float>(0);
+  std::copy_n(b, a.values.size(), a.values.begin());  // all products positive
   const Reference reference(a, problem, dense, 1, 1);
-  const std::vector<float> out = by_definition<float>(a, problem, dense);
-  const Verification verification = reference.verify(out.data());
-  INFO(verification.message);
+  const int lanes = GENERATE(1, 8, 32);
+  std::vector<float> sums(static_cast<size_t>(lanes));
+  for (size_t k = 0; k < a.values.size(); ++k)
+    sums[k % sums.size()] += static_cast<float>(a.values[k]) * b[k];
+  const float out = std::accumulate(sums.begin(), sums.end(), 0.0f);
+  const Verification verification = reference.verify(&out);
+  INFO(lanes << " lanes: " << verification.message);
   CHECK(verification.ok);
+}
+
+TEST_CASE("reference: one product less in a long row is refused", "[measure]") {
+  const int64_t rhs = GENERATE(1, 8);
+  const matrix::SparseTensor a = one_row(20000);
+  const Problem problem{rhs == 1 ? Op::kSpmv : Op::kSpmm, ValueType::kF32, rhs};
+  const DenseOperands dense(problem, a.dims, 1, 1);
+  const Reference reference(a, problem, dense, 1, 1);
+  std::vector<float> out = by_definition<float>(a, problem, dense);
+  CHECK(reference.verify(out.data()).ok);
+  const float* b = dense.as<float>(0);
+  while (std::abs(*b) < 0.25f) b += rhs;
+  for (int64_t j = 0; j < rhs; ++j) out[j] -= b[j];
+  CHECK_FALSE(reference.verify(out.data()).ok);
+}
+
+TEST_CASE("reference: one product less in a long dot is refused", "[measure]") {
+  matrix::SparseTensor a;
+  a.dims = {1, 1};
+  a.coords = {{0}, {0}};
+  a.values = {3};
+  const Problem problem{Op::kSddmm, ValueType::kF32, 20000};
+  const DenseOperands dense(problem, a.dims, 1, 1);
+  const Reference reference(a, problem, dense, 1, 1);
+  std::vector<float> out = by_definition<float>(a, problem, dense);
+  CHECK(check(reference, problem, out).ok);
+  const auto product = [&](int64_t k) { return dense.as<float>(0)[k] * dense.as<float>(1)[k]; };
+  int64_t some = 0;
+  while (std::abs(product(some)) < 0.25f) ++some;
+  out[0] -= 3 * product(some);
+  CHECK_FALSE(check(reference, problem, out).ok);
+}
+
+TEST_CASE("reference: tolerances of very large and very small values neither overflow nor vanish",
+          "[measure]") {
+  const double size = GENERATE(1e250, 1e-250);
+  matrix::SparseTensor a = one_row(100);
+  a.values.assign(100, size);
+  const Problem problem{Op::kSpmv, ValueType::kF64, 1};
+  const DenseOperands dense(problem, a.dims, 1, 1);
+  const Reference reference(a, problem, dense, 1, 1);
+  const double* b = dense.as<double>(0);
+  double out = 0;
+  for (int64_t k = 99; k >= 0; --k) out += size * b[k];
+  CHECK(reference.verify(&out).ok);
+  out += 1e-9 * size;
+  CHECK_FALSE(reference.verify(&out).ok);
 }
 
 TEST_CASE("reference: a result is not held to a reference that is not finite", "[measure]") {

@@ -42,6 +42,21 @@ std::vector<double> row_norms(const T* dense, int64_t num_rows, int64_t width, i
   return norms;
 }
 
+/// 2-norm of values as they are in T; nothing overflows or vanishes on the way.
+template <class T>
+double norm_of(const double* values, int64_t count) {
+  const auto in_type = [&](int64_t p) { return std::abs(static_cast<double>(static_cast<T>(values[p]))); };
+  double largest = 0;
+  for (int64_t p = 0; p < count; ++p) largest = std::max(largest, in_type(p));
+  if (largest == 0) return 0;
+  double sum = 0;
+  for (int64_t p = 0; p < count; ++p) {
+    const double share = in_type(p) / largest;
+    sum += share * share;
+  }
+  return largest * std::sqrt(sum);
+}
+
 }  // namespace
 
 Reference::Reference(const matrix::SparseTensor& tensor, const schedule::Problem& problem,
@@ -86,7 +101,8 @@ void Reference::compute_rows(const matrix::SparseTensor& tensor, const DenseOper
   const std::vector<double> signed_b =
       sampled && !third_order ? signed_row_sums(b, tensor.dims[1], signs_, threads_) : std::vector<double>();
   expected_.assign(static_cast<size_t>(num_rows_ * num_columns), 0.0);
-  scale_.assign(static_cast<size_t>(num_rows_), 0.0);
+  sum_.assign(static_cast<size_t>(num_rows_), 0.0);
+  norm_.assign(static_cast<size_t>(num_rows_), 0.0);
   terms_.assign(static_cast<size_t>(num_rows_), 0);
   if (sampled) row_sums_.assign(static_cast<size_t>(num_rows_), 0.0);
 
@@ -110,9 +126,10 @@ void Reference::compute_rows(const matrix::SparseTensor& tensor, const DenseOper
       } else {
         for (int64_t j = 0; j < rhs; ++j) expected[j] += a * dense(j);
       }
-      scale_[r] += std::abs(a);  // dense values are at most 1
+      sum_[r] += std::abs(a);  // dense values are at most 1
     }
     terms_[r] = rows[r + 1] - rows[r];
+    norm_[r] = norm_of<T>(tensor.values.data() + rows[r], terms_[r]);
     if (sampled) row_sums_[r] = row_sum;
   }
 }
@@ -126,7 +143,8 @@ void Reference::compute_dots(const matrix::SparseTensor& tensor, const DenseOper
   const std::vector<double> c_norms = row_norms(c, tensor.dims[1], width, threads_);
   const int64_t count = tensor.num_nonzeros();
   expected_.resize(static_cast<size_t>(count));
-  scale_.resize(static_cast<size_t>(count));
+  sum_.resize(static_cast<size_t>(count));
+  norm_.resize(static_cast<size_t>(count));
   terms_.assign(1, width);
 #pragma omp parallel for schedule(static) num_threads(threads_)
   for (int64_t p = 0; p < count; ++p) {
@@ -139,7 +157,8 @@ void Reference::compute_dots(const matrix::SparseTensor& tensor, const DenseOper
     for (int64_t k = 0; k < width; ++k) dot += static_cast<double>(b_row[k]) * static_cast<double>(c_row[k]);
     const auto a = static_cast<double>(static_cast<T>(tensor.values[p]));
     expected_[p] = a * dot;
-    scale_[p] = std::abs(a) * b_norms[i] * c_norms[j];  // at least the sum of |products| (Cauchy-Schwarz)
+    sum_[p] = std::abs(a) * b_norms[i] * c_norms[j];            // Cauchy-Schwarz
+    norm_[p] = std::abs(a) * std::min(b_norms[i], c_norms[j]);  // dense values are at most 1
   }
 }
 

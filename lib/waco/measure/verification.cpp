@@ -12,28 +12,39 @@ namespace {
 constexpr double kFactor = 4;
 constexpr double kExtraTerms = 8;
 
-/// Error of one element: `relative` to its scale, and how many times the tolerance it is (> 1 is wrong).
+/// How large the products of one result are (see Reference).
+struct Products {
+  double sum = 0;   ///< bound on the sum of their absolute values
+  double norm = 0;  ///< bound on their 2-norm
+  int64_t count = 0;
+};
+
+/// Error of one element: `relative` to the sum of its products, and how many times the tolerance it is (> 1
+/// is wrong).
 struct ElementError {
   double relative = 0;
   double excess = 0;
 };
 
-/// `widening` multiplies the tolerance, for sums over several outputs.
+/// `num_added` results of such products, added with random signs: their independent errors, as their values,
+/// grow with the square root of their number.
 template <class T>
-ElementError element_error(double x, double expected, double scale, int64_t terms, double widening = 1) {
+ElementError element_error(double x, double expected, const Products& products, int64_t num_added = 1) {
   const auto largest = static_cast<double>(std::numeric_limits<T>::max());
-  if (!std::isfinite(expected) || !std::isfinite(scale) || scale > largest / 4) return {};
+  if (!std::isfinite(expected) || !std::isfinite(products.sum) || products.sum > largest / 4) return {};
   if (!std::isfinite(x)) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     return {kInfinity, kInfinity};
   }
-  const double count = static_cast<double>(terms);
+  const auto count = static_cast<double>(products.count);
   const auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
   const auto smallest = static_cast<double>(std::numeric_limits<T>::min());
+  const double widening = num_added > 1 ? 2 * std::sqrt(static_cast<double>(num_added)) : 1;
+  const double reach = std::abs(expected) + widening * products.norm;
   const double tolerance =
-      widening * (kFactor * epsilon * (std::sqrt(count) + kExtraTerms) * scale + count * smallest);
+      kFactor * epsilon * (std::sqrt(count) + kExtraTerms) * reach + widening * count * smallest;
   const double error = std::abs(x - expected);
-  return {scale > 0 ? error / scale : error, error == 0 ? 0 : error / tolerance};
+  return {products.sum > 0 ? error / products.sum : error, error == 0 ? 0 : error / tolerance};
 }
 
 /// The worst element seen so far.
@@ -91,19 +102,17 @@ Verification Reference::compare(const T* out) const {
 #pragma omp for schedule(static) nowait
     for (int64_t r = 0; r < num_rows_; ++r) {
       const T* row = out + r * rhs;
+      const Products products{sum_[r], norm_[r], terms_[r]};
       for (int64_t n = 0; n < num_columns; ++n) {
         const auto x = static_cast<double>(row[columns_[n]]);
         const double expected = expected_[r * num_columns + n];
-        own.add(element_error<T>(x, expected, scale_[r], terms_[r]), r, columns_[n], x, expected);
+        own.add(element_error<T>(x, expected, products), r, columns_[n], x, expected);
       }
       if (signs_.empty()) continue;
       double sum = 0;
 #pragma omp simd reduction(+ : sum)
       for (int64_t j = 0; j < rhs; ++j) sum += signs_[j] * static_cast<double>(row[j]);
-      // Independent errors of rhs elements, added with random signs, grow with the square root of their
-      // number.
-      const double widening = 2 * std::sqrt(static_cast<double>(rhs));
-      const ElementError error = element_error<T>(sum, row_sums_[r], scale_[r], terms_[r], widening);
+      const ElementError error = element_error<T>(sum, row_sums_[r], products, rhs);
       own_row.add({0, error.excess}, r, -1, sum, row_sums_[r]);
     }
 #pragma omp critical(waco_merge_worst)
@@ -137,8 +146,9 @@ Verification Reference::verify_values(const std::vector<double>& values) const {
     Worst own;
 #pragma omp for schedule(static) nowait
     for (int64_t p = 0; p < count; ++p) {
-      const ElementError error = f32 ? element_error<float>(values[p], expected_[p], scale_[p], terms_[0])
-                                     : element_error<double>(values[p], expected_[p], scale_[p], terms_[0]);
+      const Products products{sum_[p], norm_[p], terms_[0]};
+      const ElementError error = f32 ? element_error<float>(values[p], expected_[p], products)
+                                     : element_error<double>(values[p], expected_[p], products);
       own.add(error, p, -1, values[p], expected_[p]);
     }
 #pragma omp critical(waco_merge_worst)
