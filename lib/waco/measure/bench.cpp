@@ -13,6 +13,7 @@
 #include "waco/base/error.hpp"
 #include "waco/codegen/fixed_csr.hpp"
 #include "waco/codegen/kernel.hpp"
+#include "waco/measure/fresh_memory.hpp"
 
 namespace waco::measure {
 namespace {
@@ -110,11 +111,14 @@ Preparation Bench::guarded(const std::function<void(Preparation&)>& body) const 
 Preparation Bench::pack(const Contestant& contestant, Entrant& entrant) {
   const schedule::SuperSchedule& point = contestant.point;
   Preparation preparation;
-  const Clock::time_point start = Clock::now();
-  entrant.storage = std::make_unique<codegen::Storage>(
-      contestant.fixed_csr ? codegen::pack_fixed_csr(tensor_, problem_, threads_)
-                           : codegen::pack(tensor_, point.format, problem_.op, problem_.type, threads_));
-  preparation.pack_ns = static_cast<int64_t>(ns_since(start));
+  {
+    const FreshMemory fresh;
+    const Clock::time_point start = Clock::now();
+    entrant.storage = std::make_unique<codegen::Storage>(
+        contestant.fixed_csr ? codegen::pack_fixed_csr(tensor_, problem_, threads_)
+                             : codegen::pack(tensor_, point.format, problem_.op, problem_.type, threads_));
+    preparation.pack_ns = static_cast<int64_t>(ns_since(start));
+  }
   const waco_storage& storage = entrant.storage->abi();
   preparation.stored_bytes = entrant.storage->bytes();
   preparation.num_stored = storage.num_stored;
