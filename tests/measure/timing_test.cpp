@@ -1,11 +1,16 @@
 // Medians, their intervals, and the order in which contestants are called.
 #include "waco/measure/timing.hpp"
 
+#include <sched.h>
+
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <fstream>
 #include <numeric>
 #include <string>
 #include <thread>
+#include <utility>
 
 using namespace waco::measure;
 
@@ -140,6 +145,51 @@ TEST_CASE("timing: a known duration spares slow contestants their trial", "[meas
                    }},
                    options, {5e6});
   CHECK(calls == 3);
+}
+
+TEST_CASE("timing: all contestants get the untimed calls that the fastest needs", "[measure]") {
+  const auto calls_of = [](double first_ns, double second_ns, bool alike) {
+    std::pair<int, int> calls;
+    TimingOptions options;
+    options.min_rounds = options.max_rounds = 3;
+    options.alike = alike;
+    time_contestants({[&] { ++calls.first; }, [&] { ++calls.second; }}, options, {first_ns, second_ns});
+    return calls;
+  };
+  CHECK(calls_of(5e6, 1e6, true) == std::pair(3 * 5, 3 * 5));
+  CHECK(calls_of(5e6, 1e6, false) == std::pair(3 * 3, 3 * 5));
+  // Not at any price: one that is far slower would make the contest several times as long.
+  CHECK(calls_of(500e6, 1e6, true) == std::pair(3 * 2, 3 * 2));
+  CHECK(calls_of(30e6, 30e6, true) == std::pair(3, 3));
+}
+
+TEST_CASE("timing: long samples that wait for a CPU are rejected", "[measure]") {
+  const int cpu = ::sched_getcpu();
+  cpu_set_t before;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  REQUIRE(::sched_getaffinity(0, sizeof before, &before) == 0);
+  REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
+  std::atomic<bool> done{false};
+  std::thread other([&] {  // on the same CPU
+    while (!done) {
+    }
+  });
+  TimingOptions options;
+  options.min_rounds = options.max_rounds = 3;
+  options.warm_below_ns = 0;
+  const auto times = time_contestants({[] { wait_us(20000); }}, options, {20e6});
+  done = true;
+  other.join();
+  ::sched_setaffinity(0, sizeof before, &before);
+  double running = 0;
+  double waiting = 0;
+  std::ifstream("/proc/self/schedstat") >> running >> waiting;
+  if (waiting > 0) {  // else this system does not tell
+    CHECK(times[0].rejected_share == 1);
+    CHECK(times[0].samples_ns.size() == 3);
+  }
 }
 
 TEST_CASE("timing: no contestants, no times", "[measure]") {

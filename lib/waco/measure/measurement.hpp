@@ -34,7 +34,7 @@ struct Measurement {
   double baseline_median_ns = 0;  ///< of fixed_csr in the same rounds
   Estimate speedup;               ///< fixed_csr's time / own, by round
   bool censored = false;          ///< stopped after its first run: time_ns is "at least about this"
-  double rejected_share = 0;      ///< of rounds in which a thread was switched out
+  double rejected_share = 0;      ///< of rounds whose sample other work disturbed
   double max_rel_error = 0;       ///< largest |error| / sum of |products|
   int64_t pack_ns = 0;
   int64_t stored_bytes = 0;  ///< as packed: pos, crd, values, row permutation

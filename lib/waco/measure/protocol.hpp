@@ -52,6 +52,6 @@ void from_json(const nlohmann::json& json, Preparation& preparation);
 void to_json(nlohmann::json& json, const ContestantTimes& times);
 void from_json(const nlohmann::json& json, ContestantTimes& times);
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TimingOptions, budget_s, precision, min_sample_ns, min_rounds, max_rounds,
-                                   warm_below_ns, drop_settled, tries)
+                                   warm_below_ns, drop_settled, tries, alike)
 
 }  // namespace waco::measure

@@ -6,6 +6,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
 
 #include "waco/base/clock.hpp"
 
@@ -16,13 +22,18 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kMinRounds = 3;
 constexpr int kMaxBatch = 10000;
-/// Kernel threads interrupt nearly every longer sample for a moment, on idle machines too.
+/// The system's own threads interrupt nearly every longer sample for a moment, on idle machines too. Beside a
+/// program that computes they are not interrupted more often, but wait for its slices: milliseconds, where
+/// some 0.1 % of the time is usual.
 constexpr double kLongSample_ns = 10e6;
+constexpr double kMostWaiting = 0.02;
 /// Untimed calls before a sample. Last-level caches keep only what comes back more than once: after the
 /// others' turns the first three calls of a kernel over some 20 MB were measured up to 2.4 times slower than
 /// all later ones.
 constexpr double kWarmNs = 8e6;
 constexpr double kMaxWarmCalls = 4;
+/// Where the slowest of a contest would take longer over them there is only one.
+constexpr double kMaxWarmNs = 40e6;
 /// Fewer rounds that agree may do so by chance.
 constexpr size_t kMinSettled = 5;
 /// A call that took this many times the shortest sample needs no trial to be called slow enough.
@@ -35,35 +46,64 @@ long involuntary_switches() {
   return usage.ru_nivcsw;
 }
 
+/// How long each thread of this process, by its number, was ready to run and waited for a CPU so far. Empty
+/// where the system does not say.
+std::map<std::string, double> waits_ns() {
+  std::map<std::string, double> waits;
+  std::error_code error;
+  std::filesystem::directory_iterator thread("/proc/self/task", error);
+  for (; !error && thread != std::filesystem::directory_iterator(); thread.increment(error)) {
+    std::ifstream file(thread->path() / "schedstat");
+    double running_ns = 0;
+    double waiting_ns = 0;
+    if (file >> running_ns >> waiting_ns) waits[thread->path().filename().string()] = waiting_ns;
+  }
+  return waits;
+}
+
+/// The longest that a thread waited between two looks; the others wait for it at a barrier.
+double longest_wait_ns(const std::map<std::string, double>& before,
+                       const std::map<std::string, double>& after) {
+  double longest = 0;
+  for (const auto& [thread, ns] : after) {
+    const auto earlier = before.find(thread);
+    longest = std::max(longest, earlier == before.end() ? ns : ns - earlier->second);
+  }
+  return longest;
+}
+
 struct Sample {
   double ns = 0;
   bool clean = true;
+};
+
+/// What goes into one round of a contestant.
+struct Care {
+  int warm_calls = 0;
+  int tries = 1;
 };
 
 /// One contestant's samples while rounds go on.
 class Series {
  public:
   Series(const std::function<void()>& call, const TimingOptions& options, double expected_ns) : call_(call) {
-    double once = expected_ns;
-    if (once < kSurelyLong * options.min_sample_ns) {
+    once_ns_ = expected_ns;
+    if (once_ns_ < kSurelyLong * options.min_sample_ns) {
       // Two calls tell the order of magnitude; fast kernels then get a better look.
-      once = time_batch(1).ns;
-      if (once < options.warm_below_ns) once = std::min(once, time_batch(1).ns);
-      if (once < options.min_sample_ns) once = std::min(once, time_batch(4).ns);
+      once_ns_ = time_calls(1);
+      if (once_ns_ < options.warm_below_ns) once_ns_ = std::min(once_ns_, time_calls(1));
+      if (once_ns_ < options.min_sample_ns) once_ns_ = std::min(once_ns_, time_calls(4));
     }
-    const double wanted = std::ceil(options.min_sample_ns / std::max(once, 1.0));
+    once_ns_ = std::max(once_ns_, 1.0);
+    const double wanted = std::ceil(options.min_sample_ns / once_ns_);
     batch_ = static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(kMaxBatch)));
-    if (once * batch_ < options.warm_below_ns)
-      warm_calls_ =
-          static_cast<int>(std::clamp(std::ceil(kWarmNs / std::max(once, 1.0)), 1.0, kMaxWarmCalls));
-    if (once * batch_ < kLongSample_ns) tries_ = options.tries;
   }
 
-  void measure() {
-    for (int n = 0; n < warm_calls_; ++n) call_();
-    Sample best = time_batch(batch_);
-    for (int n = 1; n < tries_; ++n) {
-      const Sample next = time_batch(batch_);
+  void measure(const Care& care) {
+    for (int n = 0; n < care.warm_calls; ++n) call_();
+    Sample best = take_sample();
+    for (int n = 1; n < care.tries; ++n) {
+      const Sample next = take_sample();
       if (next.clean != best.clean ? next.clean : next.ns < best.ns) best = next;
     }
     samples_.push_back(best);
@@ -71,22 +111,59 @@ class Series {
 
   const std::vector<Sample>& samples() const { return samples_; }
   int batch() const { return batch_; }
+  double once_ns() const { return once_ns_; }
+  /// How long a sample is expected to take.
+  double sample_ns() const { return once_ns_ * batch_; }
 
  private:
-  Sample time_batch(int calls) const {
-    const long before = involuntary_switches();
+  double time_calls(int calls) const {
     const Clock::time_point start = Clock::now();
     for (int n = 0; n < calls; ++n) call_();
-    const double ns = ns_since(start) / calls;
-    return {ns, involuntary_switches() == before || ns * calls > kLongSample_ns};
+    return ns_since(start) / calls;
+  }
+
+  Sample take_sample() const {
+    if (sample_ns() < kLongSample_ns) {
+      const long before = involuntary_switches();
+      const double ns = time_calls(batch_);
+      return {ns, involuntary_switches() == before};
+    }
+    const std::map<std::string, double> before = waits_ns();
+    const double ns = time_calls(batch_);
+    return {ns, longest_wait_ns(before, waits_ns()) <= kMostWaiting * ns * batch_};
   }
 
   const std::function<void()>& call_;
   std::vector<Sample> samples_;
+  double once_ns_ = 0;
   int batch_ = 1;
-  int warm_calls_ = 0;
-  int tries_ = 1;
 };
+
+/// The fastest of them needs the warmest caches; what the slowest takes over it is bounded.
+Care care_of(std::span<const Series> some, const TimingOptions& options) {
+  const auto by = [&](double (Series::*ns)() const) {
+    const auto [least, most] = std::minmax_element(
+        some.begin(), some.end(), [&](const Series& a, const Series& b) { return (a.*ns)() < (b.*ns)(); });
+    return std::pair((*least.*ns)(), (*most.*ns)());
+  };
+  const auto [fastest_ns, slowest_ns] = by(&Series::once_ns);
+  const auto [shortest_ns, longest_ns] = by(&Series::sample_ns);
+  Care care;
+  if (shortest_ns < options.warm_below_ns) {
+    const double calls = std::min(std::ceil(kWarmNs / fastest_ns), std::floor(kMaxWarmNs / slowest_ns));
+    care.warm_calls = static_cast<int>(std::clamp(calls, 1.0, kMaxWarmCalls));
+  }
+  if (longest_ns < kLongSample_ns) care.tries = options.tries;
+  return care;
+}
+
+/// How each is measured: all alike, unless each is to be by its own speed.
+std::vector<Care> all_care(const std::vector<Series>& all, const TimingOptions& options) {
+  if (options.alike) return std::vector<Care>(all.size(), care_of(all, options));
+  std::vector<Care> each;
+  for (const Series& series : all) each.push_back(care_of({&series, 1}, options));
+  return each;
+}
 
 /// Rounds that count for a pair: those in which both samples are clean, or all when too few are.
 std::vector<size_t> valid_rounds(const std::vector<Sample>& a, const std::vector<Sample>& b) {
@@ -166,6 +243,7 @@ std::vector<ContestantTimes> time_contestants(const std::vector<std::function<vo
   std::vector<size_t> open;  // those that others are not waiting for; the baseline only when it is alone
   for (size_t n = all.size() > 1 ? 1 : 0; n < all.size(); ++n) open.push_back(n);
 
+  const std::vector<Care> care = all_care(all, options);
   const double budget_ns = options.budget_s * 1e9 * static_cast<double>(contestants.size());
   const Clock::time_point start = Clock::now();
   for (int round = 0; round < options.max_rounds; ++round) {
@@ -178,7 +256,7 @@ std::vector<ContestantTimes> time_contestants(const std::vector<std::function<vo
     std::vector<size_t> turn = open;
     if (turn[0] != 0) turn.insert(turn.begin(), 0);
     if (round % 2 != 0) std::reverse(turn.begin(), turn.end());
-    for (const size_t n : turn) all[n].measure();
+    for (const size_t n : turn) all[n].measure(care[n]);
   }
 
   std::vector<ContestantTimes> times;

@@ -18,6 +18,9 @@ struct TimingOptions {
   double warm_below_ns = 20e6;
   /// Of samples shorter than 10 ms the best undisturbed one of so many in a row counts.
   int tries = 1;
+  /// Every contestant gets as many untimed calls and tries as the others, by the fastest of them, so that
+  /// none is favoured; else what its own speed asks for.
+  bool alike = true;
   /// Contestants that are precise enough leave the rounds, the baseline goes on with the others. Times of
   /// those that left early then compare by their ratios only.
   bool drop_settled = false;
@@ -28,15 +31,15 @@ struct ContestantTimes {
   std::vector<double> samples_ns;  ///< per call, one for each round that counts
   Estimate time_ns;
   Estimate speedup;           ///< time of contestant 0 / own time, by round; 1 for contestant 0
-  double rejected_share = 0;  ///< of the rounds in which a thread was switched out during a sample
+  double rejected_share = 0;  ///< of the rounds whose sample other work disturbed
   int batch = 1;              ///< calls in one sample
 };
 
 /// Calls the contestants in turn, forwards in even rounds and backwards in odd ones. A sample during which
-/// any thread of the process was switched out involuntarily is rejected, unless it is long (10 ms) or fewer
-/// than three would be left. Contestant 0 is what the others are compared with. Every contestant must have
-/// been called before; `expected_ns` (empty, or one for each; 0: unknown) is how long that took, which spares
-/// slow ones a trial.
+/// any thread of the process was switched out involuntarily, or of 10 ms and more one during which a thread
+/// waited for a CPU for over 2 % of it, is rejected, unless fewer than three would be left. Contestant 0 is
+/// what the others are compared with. Every contestant must have been called before; `expected_ns` (empty, or
+/// one for each; 0: unknown) is how long that took, which spares slow ones a trial.
 std::vector<ContestantTimes> time_contestants(const std::vector<std::function<void()>>& contestants,
                                               const TimingOptions& options,
                                               const std::vector<double>& expected_ns = {});
