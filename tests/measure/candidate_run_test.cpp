@@ -1,6 +1,8 @@
 // Groups of candidates on one worker: who is lost, who is not.
 #include "waco/measure/candidate_run.hpp"
 
+#include <signal.h>
+
 #include <catch2/catch.hpp>
 
 #include "small_tensors.hpp"
@@ -81,6 +83,27 @@ TEST_CASE("candidate_run: a crash while a group is timed is traced to its candid
   CHECK(candidates[0].measurement.ok());
   CHECK(candidates[1].measurement.status == Status::kCrash);
   CHECK(candidates[2].measurement.ok());
+}
+
+TEST_CASE("candidate_run: a worker that is killed while it waits costs no candidate", "[measure]") {
+  Group group;
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "pid";
+  // A kernel that tells which process it runs in.
+  const std::string tell =
+      "if (FILE* f = fopen(\"" + file.string() + "\", \"w\")) { fprintf(f, \"%d\", getpid()); fclose(f); }";
+  const std::vector<Candidate> told = group.run({tell});
+  INFO(told[0].measurement.message);
+  REQUIRE(told[0].measurement.ok());
+  const pid_t worker = std::stoi(read_file(file));
+  const int num_candidates = GENERATE(1, 2);
+  REQUIRE(::kill(worker, SIGKILL) == 0);
+  const std::vector<Candidate> next = group.run(std::vector<std::string>(num_candidates));
+  for (const Candidate& candidate : next) {
+    INFO(candidate.measurement.message);
+    CHECK(candidate.done);
+    CHECK(candidate.measurement.ok());
+  }
 }
 
 TEST_CASE("candidate_run: a kernel for another width of positions is sent back", "[measure]") {

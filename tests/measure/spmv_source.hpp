@@ -11,7 +11,9 @@ namespace waco::measure::testing {
 /// what a row does with its sum.
 inline std::string spmv_source(const std::string& before, const std::string& row = "y[i] = sum;") {
   return std::string(codegen::template_text("abi.hpp")) + R"(
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 extern "C" int waco_kernel(const waco_storage* a, const waco_call* call) {
   const int32_t* pos = (const int32_t*)a->level[1].pos;
   const void* crd = a->level[1].crd;

@@ -130,12 +130,14 @@ void CandidateRunner::run(std::vector<Candidate*> group, const TimingOptions& ti
   const auto is_open = [](const Candidate* candidate) {
     return !candidate->done && candidate->needed_pos_bytes == 0;
   };
+  bool again = false;
   while (!options_.stop()) {
     std::erase_if(group, [&](const Candidate* candidate) { return !is_open(candidate); });
     if (group.empty() || !start()) return;
-    if (run_once(group, timing, censor_ratio)) continue;
+    if (run_once(group, timing, censor_ratio, again)) continue;
+    again = std::all_of(group.begin(), group.end(), is_open);
     // Died while several were timed together: nobody knows whose fault it was. Each on its own from here on.
-    if (group.size() > 1 && std::all_of(group.begin(), group.end(), is_open)) {
+    if (again && group.size() > 1) {
       for (Candidate* candidate : group) run({candidate}, timing, censor_ratio);
       return;
     }
@@ -143,8 +145,10 @@ void CandidateRunner::run(std::vector<Candidate*> group, const TimingOptions& ti
 }
 
 /// One conversation about a group. False when the worker was lost; the culprit, if it is known, is then done.
+/// A worker that was lost before it began with any was ended by something else; the second time running
+/// (`again`) the first of the group answers for it.
 bool CandidateRunner::run_once(const std::vector<Candidate*>& group, const TimingOptions& timing,
-                               double censor_ratio) {
+                               double censor_ratio, bool again) {
   const double each_s = options_.candidate_limit_s + 10 * baseline_preparation_s_;
   const auto count = static_cast<double>(group.size());
   const double timing_s = each_s + (count + 1) * (8 * timing.budget_s + 100 * baseline_ns_ * 1e-9);
@@ -155,7 +159,7 @@ bool CandidateRunner::run_once(const std::vector<Candidate*>& group, const Timin
   request["censor_ratio"] = censor_ratio;
   worker_->send(request);
 
-  Candidate* current = group.size() == 1 ? group[0] : nullptr;
+  Candidate* current = again ? group[0] : nullptr;
   size_t num_prepared = 0;
   for (;;) {
     const double limit_s = num_prepared == group.size() ? timing_s : each_s;

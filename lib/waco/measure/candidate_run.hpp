@@ -37,7 +37,8 @@ class CandidateRunner {
 
  private:
   bool start();
-  bool run_once(const std::vector<Candidate*>& group, const TimingOptions& timing, double censor_ratio);
+  bool run_once(const std::vector<Candidate*>& group, const TimingOptions& timing, double censor_ratio,
+                bool again);
   void lose(Candidate& candidate, WorkerProcess::Reply reply, double limit_s);
   bool take_times(const std::vector<Candidate*>& group, const nlohmann::json& message);
   nlohmann::json open_command() const;
