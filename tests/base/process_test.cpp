@@ -68,6 +68,19 @@ TEST_CASE("process: the time limit kills the child and its children", "[base]") 
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
 }
 
+TEST_CASE("process: a child that ended while nobody looked has not timed out", "[base]") {
+  RunOptions options;
+  options.timeout_s = 0;
+  options.stop = [] {  // as if this process were suspended until the child is done
+    siginfo_t info;
+    ::waitid(P_ALL, 0, &info, WEXITED | WNOWAIT);
+    return false;
+  };
+  const RunResult result = run_process({"sh", "-c", "echo out"}, options);
+  CHECK(result.ok());
+  CHECK(result.out == "out\n");
+}
+
 TEST_CASE("process: a stop request kills the child", "[base]") {
   RunOptions options;
   options.stop = [] { return true; };

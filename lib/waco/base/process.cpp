@@ -235,15 +235,18 @@ RunResult run_process(const std::vector<std::string>& arguments, const RunOption
     result.stopped = options.stop && options.stop();
     return result.timed_out || result.stopped;
   };
-  while ((out.read_end >= 0 || err.read_end >= 0) && !give_up()) {
+  // Looked at once more when time is up: this process may have been suspended, and the child done long ago.
+  for (bool last = false; (out.read_end >= 0 || err.read_end >= 0) && !last;) {
+    last = give_up();
     std::array<pollfd, 2> polled{{{out.read_end, POLLIN, 0}, {err.read_end, POLLIN, 0}}};
-    if (::poll(polled.data(), polled.size(), 50) <= 0) continue;
+    if (::poll(polled.data(), polled.size(), last ? 0 : 50) <= 0) continue;
     if (polled[0].revents != 0) drain(out, result.out, options.max_output_bytes);
     if (polled[1].revents != 0) drain(err, result.err, options.max_output_bytes);
   }
   while (!child.wait(0.05) && !give_up()) {
   }
   const std::optional<ProcessEnd> end = child.try_wait();
+  if (end) result.timed_out = false;
   result.end = end ? *end : child.kill();
   return result;
 }

@@ -53,7 +53,7 @@ class ChildProcess {
 };
 
 struct RunOptions {
-  double timeout_s = 120;
+  double timeout_s = 120;  ///< a child that ended by itself meanwhile has not timed out
   std::map<std::string, std::string> environment = {};
   size_t max_output_bytes = size_t{1} << 20;  ///< of each stream; what comes after is read and dropped
   std::function<bool()> stop = {};            ///< polled; true kills the child

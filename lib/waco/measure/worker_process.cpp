@@ -81,8 +81,8 @@ WorkerProcess::Reply WorkerProcess::receive(nlohmann::json& message, double time
   bool stopping = false;
   for (;;) {
     const double left = std::chrono::duration<double>(deadline - Clock::now()).count();
-    if (left <= 0) return stopping ? Reply::kStopped : Reply::kTimeout;
-    switch (channel_.receive(message, std::min(left, 0.1))) {
+    // Looked at even when it is late: this process may have been suspended, and the worker done long ago.
+    switch (channel_.receive(message, std::clamp(left, 0.0, 0.1))) {
       case Channel::Status::kMessage:
         return Reply::kMessage;
       case Channel::Status::kClosed:
@@ -90,6 +90,7 @@ WorkerProcess::Reply WorkerProcess::receive(nlohmann::json& message, double time
       case Channel::Status::kTimeout:
         break;
     }
+    if (left <= 0) return stopping ? Reply::kStopped : Reply::kTimeout;
     if (!stopping && stop()) {
       stopping = true;
       const auto grace =
