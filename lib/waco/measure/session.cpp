@@ -2,7 +2,9 @@
 #include "waco/measure/session.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
 
 #include "waco/base/error.hpp"
 #include "waco/measure/candidate_run.hpp"
@@ -38,7 +40,7 @@ class Session::State {
   /// One group of candidates timed together, or each on its own.
   std::vector<Measurement> measure(const std::vector<schedule::SuperSchedule>& points, bool together) {
     baseline();
-    std::vector<Candidate> candidates = compile(points, pos_bytes_);
+    std::vector<Candidate> candidates = compile(points);
     run(candidates, together);
     measure_other_width(candidates);
     std::vector<Measurement> results;
@@ -51,30 +53,39 @@ class Session::State {
   Measurement measure_source(const schedule::SuperSchedule& point, const std::string& source,
                              const std::string& flags) {
     baseline();
-    std::vector<Candidate> candidates = compile({point}, {{source, flags}}, 0);
+    std::vector<Candidate> candidates = compile({point}, {{source, flags}}, {0});
     run(candidates, false);
     if (!candidates[0].done) throw Stopped("stopped before the measurement was done");
     return candidates[0].measurement;
   }
 
  private:
-  std::vector<Candidate> compile(const std::vector<schedule::SuperSchedule>& points, int pos_bytes) const {
+  /// Width of the positions of a point's format: as it was once packed, else the usual one.
+  int pos_bytes_of(const schedule::SuperSchedule& point) const {
+    const auto known = known_pos_bytes_.find(schedule::to_text(point.format, problem_.op));
+    return known == known_pos_bytes_.end() ? pos_bytes_ : known->second;
+  }
+
+  std::vector<Candidate> compile(const std::vector<schedule::SuperSchedule>& points) const {
     std::vector<CompileRequest> requests;
+    std::vector<int> pos_bytes;
     for (const schedule::SuperSchedule& point : points) {
       WACO_ASSERT(point.problem == problem_);
+      pos_bytes.push_back(pos_bytes_of(point));
       requests.push_back(
-          kernel_request(point, tensor_.dims, pos_bytes, cache_.compiler().target().vector_bytes));
+          kernel_request(point, tensor_.dims, pos_bytes.back(), cache_.compiler().target().vector_bytes));
     }
     return compile(points, requests, pos_bytes);
   }
 
   std::vector<Candidate> compile(const std::vector<schedule::SuperSchedule>& points,
-                                 const std::vector<CompileRequest>& requests, int pos_bytes) const {
+                                 const std::vector<CompileRequest>& requests,
+                                 const std::vector<int>& pos_bytes) const {
     const std::vector<CompiledKernel> kernels =
         cache_.get_all(requests, threads_, options_.compile_limit_s, options_.stop);
     std::vector<Candidate> candidates(points.size());
     for (size_t n = 0; n < points.size(); ++n) {
-      candidates[n].contestant = {points[n], kernels[n].library, pos_bytes};
+      candidates[n].contestant = {points[n], kernels[n].library, pos_bytes[n]};
       Measurement& measurement = candidates[n].measurement;
       measurement.point = points[n];
       measurement.compile_ns = kernels[n].compile_ns;
@@ -110,11 +121,14 @@ class Session::State {
     }
   }
 
-  /// The few whose packed positions turned out wider or narrower than expected, compiled and run again.
+  /// The few whose packed positions turned out wider or narrower than expected, compiled and run again. Their
+  /// formats are compiled for that width from here on.
   void measure_other_width(std::vector<Candidate>& candidates) {
     for (Candidate& candidate : candidates) {
       if (candidate.done || candidate.needed_pos_bytes == 0) continue;
-      std::vector<Candidate> again = compile({candidate.contestant.point}, candidate.needed_pos_bytes);
+      const schedule::SuperSchedule point = candidate.contestant.point;
+      known_pos_bytes_[schedule::to_text(point.format, problem_.op)] = candidate.needed_pos_bytes;
+      std::vector<Candidate> again = compile({point});
       run(again, false);
       candidate = std::move(again[0]);
     }
@@ -129,7 +143,7 @@ class Session::State {
     const bool generated = options_.baseline_source.empty();
     CompileRequest request = baseline_request(problem_, tensor_.dims, pos_bytes);
     if (!generated) request.source = options_.baseline_source;
-    std::vector<Candidate> candidates = compile({point}, {request}, generated ? pos_bytes : 0);
+    std::vector<Candidate> candidates = compile({point}, {request}, {generated ? pos_bytes : 0});
     candidates[0].contestant.fixed_csr = true;
     return std::move(candidates[0]);
   }
@@ -161,6 +175,7 @@ class Session::State {
   KernelCache cache_;
   CandidateRunner runner_;
   int pos_bytes_ = 4;
+  std::map<std::string, int> known_pos_bytes_;  ///< by the text of the format
   std::optional<Measurement> baseline_;
 };
 
