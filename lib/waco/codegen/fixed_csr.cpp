@@ -14,14 +14,16 @@ namespace waco::codegen {
 namespace {
 
 template <class From, class To>
-void widen(waco_level& level) {
+void widen(waco_level& level, int threads) {
   // As every packed array is laid out, huge pages included: no contestant's memory is better than the
   // baseline's.
-  const auto count = static_cast<size_t>(level.num_positions);
+  const int64_t count = level.num_positions;
   auto* wide = static_cast<To*>(waco_allocate(level.num_positions, sizeof(To)));
   if (wide == nullptr) throw TooLargeError("out of memory while packing the baseline");
   const auto* narrow = static_cast<const From*>(level.crd);
-  for (size_t p = 0; p < count; ++p) wide[p] = static_cast<To>(narrow[p]);
+  const int useful = waco_useful_threads(count, threads);
+#pragma omp parallel for schedule(static) num_threads(useful)
+  for (int64_t p = 0; p < count; ++p) wide[p] = static_cast<To>(narrow[p]);
   std::free(level.crd);
   level.crd = wide;
   level.crd_bytes = sizeof(To);
@@ -42,13 +44,13 @@ Storage pack_fixed_csr(const matrix::SparseTensor& tensor, const schedule::Probl
     if (level.crd == nullptr) continue;
     switch (level.crd_bytes) {
       case 1:
-        wide ? widen<uint8_t, int64_t>(level) : widen<uint8_t, int32_t>(level);
+        wide ? widen<uint8_t, int64_t>(level, threads) : widen<uint8_t, int32_t>(level, threads);
         break;
       case 2:
-        wide ? widen<uint16_t, int64_t>(level) : widen<uint16_t, int32_t>(level);
+        wide ? widen<uint16_t, int64_t>(level, threads) : widen<uint16_t, int32_t>(level, threads);
         break;
       case 4:
-        if (wide) widen<int32_t, int64_t>(level);
+        if (wide) widen<int32_t, int64_t>(level, threads);
         break;
       default:
         break;
