@@ -94,6 +94,21 @@ TEST_CASE("cache_limit: a use through the cache counts, a removed kernel is comp
   CHECK_FALSE(limited.get(answer(2), 60).from_cache);
 }
 
+TEST_CASE("cache_limit: a cache that has grown is trimmed at its end", "[measure]") {
+  const TemporaryFolder folder;
+  const fs::path kernels = folder.path() / "kernels";
+  {
+    const KernelCache cache(compiler(), kernels, {.bytes = 100});
+    add_entry(kernels, "old", 300, 5);
+    CHECK(cache.get_all({answer(1)}, 1, 60)[0].ok());
+    CHECK(holds(kernels, "old"));  // not after every compilation: that means a look at every file
+  }
+  CHECK_FALSE(holds(kernels, "old"));
+  add_entry(kernels, "old", 300, 5);
+  { const KernelCache unused(compiler(), kernels, {.bytes = 100}); }
+  CHECK(holds(kernels, "old"));
+}
+
 TEST_CASE("cache_limit: processes that trim and compile at once harm nobody", "[measure]") {
   const TemporaryFolder folder;
   const fs::path kernels = folder.path() / "kernels";

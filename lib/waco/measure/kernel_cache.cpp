@@ -67,6 +67,13 @@ KernelCache::KernelCache(Compiler compiler, fs::path folder, CacheLimit limit, C
   remove_leftovers();
 }
 
+KernelCache::~KernelCache() {
+  try {
+    if (has_grown_) trim();
+  } catch (const std::exception&) {  // the next one that adds to the folder trims it
+  }
+}
+
 std::string KernelCache::key(const CompileRequest& request) const {
   // Lengths keep the three texts apart.
   return content_hash(fmt::format("{}\n{} {} {}\n{}{}{}", kManifestVersion, request.source.size(),
@@ -122,8 +129,6 @@ std::vector<CompiledKernel> KernelCache::get_all(const std::vector<CompileReques
   work();
   for (std::thread& thread : pool) thread.join();
   if (failure) std::rethrow_exception(failure);
-  const auto is_new = [&](size_t n) { return kernels[n].ok() && !kernels[n].from_cache; };
-  if (std::any_of(distinct.begin(), distinct.end(), is_new)) trim();
   for (size_t n = 0; n < requests.size(); ++n) {
     if (same_as[n] != n) kernels[n] = kernels[same_as[n]];
   }
@@ -196,6 +201,7 @@ void KernelCache::store(const std::string& key, const CompileRequest& request,
                                    {"size_bytes", content.size()},
                                    {"checksum", content_hash(content)}};
   // The manifest last: without it, or with one that does not agree, the library counts for nothing.
+  has_grown_ = true;
   write_file_atomically(folder_ / (key + ".so"), content);
   write_file_atomically(folder_ / (key + ".json"), manifest.dump(2) + "\n");
 }

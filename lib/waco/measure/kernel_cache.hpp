@@ -1,6 +1,7 @@
 // Compiled kernels on disk, found by what they were compiled from.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <optional>
@@ -53,6 +54,11 @@ class KernelCache {
   explicit KernelCache(Compiler compiler, std::filesystem::path folder = {},
                        CacheLimit limit = kernel_cache_limit(), Compiling compiling = Compiling::kAllowed);
 
+  /// Trims the folder if anything was added to it.
+  ~KernelCache();
+  KernelCache(const KernelCache&) = delete;
+  KernelCache& operator=(const KernelCache&) = delete;
+
   const Compiler& compiler() const { return compiler_; }
   const std::filesystem::path& folder() const { return folder_; }
 
@@ -72,7 +78,7 @@ class KernelCache {
   /// Whether get() would find it.
   bool has(const CompileRequest& request) const { return is_valid(key(request)); }
 
-  /// Brings the folder below its limit. get_all() does it after compiling.
+  /// Brings the folder below its limit, which takes a look at every file in it.
   void trim() const;
 
  private:
@@ -89,6 +95,7 @@ class KernelCache {
   std::filesystem::path folder_;
   CacheLimit limit_;
   Compiling compiling_;
+  mutable std::atomic<bool> has_grown_ = false;
 };
 
 }  // namespace waco::measure
