@@ -33,13 +33,13 @@ CompileRequest kernel_request(const schedule::SuperSchedule& point, const std::v
 
 CompileRequest baseline_request(const schedule::Problem& problem, const std::vector<int64_t>& dims,
                                 int pos_bytes) {
-  // The source follows from the widths of the arrays alone.
-  waco_storage shape{};
-  shape.format = codegen::to_abi(schedule::csr_point(problem, 1).format, problem.op);
-  shape.pos_bytes = pos_bytes;
-  for (int l = 0; l < shape.format.num_levels; ++l)
-    if (shape.format.level[l].kind != WACO_U) shape.level[l].crd_bytes = codegen::baseline_crd_bytes(dims);
-  return {codegen::fixed_csr_source(problem, codegen::Storage(shape)), codegen::kBaselineFlags};
+  codegen::Binding binding;
+  binding.pos_bytes = pos_bytes;
+  const std::vector<schedule::Level> levels = schedule::csr_point(problem, 1).format.levels;
+  for (size_t l = 0; l < levels.size(); ++l)
+    if (levels[l].kind != schedule::LevelKind::kUncompressed)
+      binding.crd_bytes[l] = codegen::baseline_crd_bytes(dims);
+  return {codegen::fixed_csr_source(problem, binding), codegen::kBaselineFlags};
 }
 
 }  // namespace waco::measure
