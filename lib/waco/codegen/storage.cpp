@@ -12,11 +12,11 @@ namespace waco::codegen {
 namespace {
 
 template <class T>
-std::vector<double> gather_values(const waco_storage& storage, const T* stored) {
-  std::vector<double> values(storage.num_nonzeros);
+void gather_values(const waco_storage& storage, const T* stored, int threads, std::vector<double>& values) {
+  values.resize(static_cast<size_t>(storage.num_nonzeros));
+#pragma omp parallel for schedule(static) num_threads(threads)
   for (int64_t n = 0; n < storage.num_nonzeros; ++n)
     values[n] = static_cast<double>(stored[waco_source(&storage, n)]);
-  return values;
 }
 
 }  // namespace
@@ -97,10 +97,11 @@ std::vector<int64_t> partition(const Storage& storage, int threads, bool may_cut
   return bounds;
 }
 
-std::vector<double> unpack_values(const Storage& storage, const void* stored_values) {
+void unpack_values(const Storage& storage, const void* stored_values, int threads,
+                   std::vector<double>& values) {
   const waco_storage& s = storage.abi();
-  return s.value_bytes == 4 ? gather_values(s, static_cast<const float*>(stored_values))
-                            : gather_values(s, static_cast<const double*>(stored_values));
+  s.value_bytes == 4 ? gather_values(s, static_cast<const float*>(stored_values), threads, values)
+                     : gather_values(s, static_cast<const double*>(stored_values), threads, values);
 }
 
 }  // namespace waco::codegen

@@ -45,7 +45,8 @@ DirectPacking direct_packing(const waco_format& format);
 /// 1)].
 std::vector<int64_t> partition(const Storage& storage, int threads, bool may_cut_rows);
 
-/// Values in storage order -> values in input order (fill dropped); the inverse is waco_update_values.
-std::vector<double> unpack_values(const Storage& storage, const void* stored_values);
+/// Values in storage order -> `values` in input order (fill dropped); the inverse is waco_update_values.
+void unpack_values(const Storage& storage, const void* stored_values, int threads,
+                   std::vector<double>& values);
 
 }  // namespace waco::codegen

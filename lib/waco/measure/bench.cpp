@@ -204,17 +204,21 @@ bool Bench::run_once(const Trial& trial, Preparation& preparation, double& elaps
   return verification.ok;
 }
 
-Verification Bench::compare(const Entrant& entrant) const {
+Verification Bench::compare(const Entrant& entrant) {
   if (!schedule::output_is_sparse(problem_.op)) return reference_.verify(output_.data());
-  return reference_.verify_values(codegen::unpack_values(*entrant.storage, output_.data()));
+  codegen::unpack_values(*entrant.storage, output_.data(), threads_, values_);
+  return reference_.verify_values(values_);
 }
 
-Verification Bench::compare_input_order() const {
+Verification Bench::compare_input_order() {
   if (!schedule::output_is_sparse(problem_.op)) return reference_.verify(output_.data());
-  const auto count = static_cast<size_t>(tensor_.num_nonzeros());
-  if (problem_.type == schedule::ValueType::kF64)
-    return reference_.verify_values({output_.as<double>(), output_.as<double>() + count});
-  return reference_.verify_values({output_.as<float>(), output_.as<float>() + count});
+  const int64_t count = tensor_.num_nonzeros();
+  const bool f32 = problem_.type == schedule::ValueType::kF32;
+  values_.resize(static_cast<size_t>(count));
+#pragma omp parallel for schedule(static) num_threads(threads_)
+  for (int64_t p = 0; p < count; ++p)
+    values_[p] = f32 ? static_cast<double>(output_.as<float>()[p]) : output_.as<double>()[p];
+  return reference_.verify_values(values_);
 }
 
 int Bench::run(Entrant& entrant) {

@@ -85,8 +85,8 @@ class Bench {
   Preparation pack(const Contestant& contestant, Entrant& entrant);
   void run_and_compare(const Trial& trial, double censor_ns, Preparation& preparation);
   bool run_once(const Trial& trial, Preparation& preparation, double& elapsed_ns);
-  Verification compare(const Entrant& entrant) const;
-  Verification compare_input_order() const;
+  Verification compare(const Entrant& entrant);
+  Verification compare_input_order();
   void reserve_output(int64_t num_stored);
   void poison(const Buffer& buffer, int64_t size) const;
   void poison_output();
@@ -100,7 +100,8 @@ class Bench {
   DenseOperands operands_;
   Reference reference_;
   Buffer output_;
-  int64_t output_bytes_ = 0;  ///< of the current contestant; guard bytes follow
+  std::vector<double> values_;  ///< of a sparse output, in the order of the input, while it is compared
+  int64_t output_bytes_ = 0;    ///< of the current contestant; guard bytes follow
 };
 
 }  // namespace waco::measure
