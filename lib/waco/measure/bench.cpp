@@ -87,7 +87,12 @@ Preparation Bench::prepare(const ForeignKernel& kernel, double censor_ns) {
       return compare_input_order();
     };
     preparation.status = Status::kOk;
-    run_and_compare({run, compare}, censor_ns, preparation);
+    try {
+      run_and_compare({run, compare}, censor_ns, preparation);
+    } catch (const EnvironmentError& error) {  // how a failure of a library is told
+      preparation.status = Status::kCrash;
+      preparation.message = error.what();
+    }
   });
 }
 

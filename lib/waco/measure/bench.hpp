@@ -62,7 +62,8 @@ class Bench {
   /// blame.
   Preparation prepare(const Contestant& contestant, double censor_ns, Entrant& entrant);
 
-  /// The same for a kernel from elsewhere; what it throws makes its status kCrash.
+  /// The same for a kernel from elsewhere; what it throws makes its status kCrash, unless it is a lack of
+  /// memory.
   Preparation prepare(const ForeignKernel& kernel, double censor_ns);
 
   /// One call of the kernel; its status code.
