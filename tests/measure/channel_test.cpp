@@ -55,7 +55,7 @@ TEST_CASE("tensor_memory: a tensor reads back unchanged", "[measure]") {
     const int64_t count = dims[0] == 0 ? 0 : 25;
     const matrix::SparseTensor tensor = testing::random_tensor(dims, count);
     const TensorMemory memory(tensor);
-    const matrix::SparseTensor read = read_tensor_memory(memory.fd());
+    const matrix::SparseTensor read = read_tensor_memory(memory.fd(), 3);
     CHECK(read.dims == tensor.dims);
     CHECK(read.coords == tensor.coords);
     CHECK(read.values == tensor.values);

@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "waco/base/error.hpp"
+#include "waco/base/parallel.hpp"
 
 namespace waco::measure {
 namespace {
@@ -60,11 +61,9 @@ void write_coords(char* out, const matrix::SparseTensor& tensor) {
 }
 
 template <class T>
-void read_coords(const char* in, matrix::SparseTensor& tensor, const Header& header) {
-  const T* from = reinterpret_cast<const T*>(in);
-  for (int64_t mode = 0; mode < header.order; ++mode, from += header.num_nonzeros) {
-    tensor.coords.emplace_back(from, from + header.num_nonzeros);
-  }
+std::vector<int64_t> read_coords(const char* in, int64_t mode, const Header& header) {
+  const T* from = reinterpret_cast<const T*>(in) + mode * header.num_nonzeros;
+  return {from, from + header.num_nonzeros};
 }
 
 }  // namespace
@@ -98,7 +97,7 @@ TensorMemory::~TensorMemory() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-matrix::SparseTensor read_tensor_memory(int fd) {
+matrix::SparseTensor read_tensor_memory(int fd, int threads) {
   struct stat status {};
   if (::fstat(fd, &status) != 0 || status.st_size < static_cast<off_t>(sizeof(Header))) {
     throw EnvironmentError("no tensor was handed over");
@@ -112,14 +111,18 @@ matrix::SparseTensor read_tensor_memory(int fd) {
   }
   matrix::SparseTensor tensor;
   tensor.dims.assign(header.dims, header.dims + header.order);
-  if (header.coord_bytes == 4) {
-    read_coords<int32_t>(mapping.data() + sizeof header, tensor, header);
-  } else {
-    read_coords<int64_t>(mapping.data() + sizeof header, tensor, header);
-  }
+  tensor.coords.resize(static_cast<size_t>(header.order));
+  const char* coords = mapping.data() + sizeof header;
   const auto* values =
       reinterpret_cast<const double*>(mapping.data() + header.file_bytes() - header.num_nonzeros * 8);
-  tensor.values.assign(values, values + header.num_nonzeros);
+  for_each_parallel(header.order + 1, threads, [&](int64_t part) {
+    if (part == header.order) {
+      tensor.values.assign(values, values + header.num_nonzeros);
+    } else {
+      tensor.coords[part] = header.coord_bytes == 4 ? read_coords<int32_t>(coords, part, header)
+                                                    : read_coords<int64_t>(coords, part, header);
+    }
+  });
   return tensor;
 }
 

@@ -22,6 +22,6 @@ class TensorMemory {
 };
 
 /// Reads the tensor back (its name is lost). Throws EnvironmentError when `fd` holds none.
-matrix::SparseTensor read_tensor_memory(int fd);
+matrix::SparseTensor read_tensor_memory(int fd, int threads = 1);
 
 }  // namespace waco::measure

@@ -57,8 +57,9 @@ class Worker {
     problem.op = schedule::parse_op(command.at("op").get<std::string>()).value();
     problem.type = schedule::parse_value_type(command.at("type").get<std::string>()).value();
     problem.rhs = command.at("rhs");
-    bench_ = std::make_unique<Bench>(read_tensor_memory(kTensorDescriptor), problem, command.at("seed"),
-                                     command.at("threads"), command.at("reference_limit"));
+    const int threads = command.at("threads");
+    bench_ = std::make_unique<Bench>(read_tensor_memory(kTensorDescriptor, threads), problem,
+                                     command.at("seed"), threads, command.at("reference_limit"));
     bench_->set_single_run(command.at("single_run_ns"));
     ::close(kTensorDescriptor);
     channel_.send({{"event", "opened"}});
