@@ -49,7 +49,5 @@ struct Measurement {
 
 /// All fields; the point as its text form, intervals as [low, high].
 void to_json(nlohmann::json& json, const Measurement& measurement);
-/// Throws nlohmann::json::exception or UsageError when it is not a measurement.
-void from_json(const nlohmann::json& json, Measurement& measurement);
 
 }  // namespace waco::measure

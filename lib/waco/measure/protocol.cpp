@@ -56,8 +56,7 @@ void to_json(nlohmann::json& json, const ContestantTimes& times) {
   json = {{"samples_ns", times.samples_ns},
           {"time_ns", estimate_json(times.time_ns)},
           {"speedup", estimate_json(times.speedup)},
-          {"rejected_share", times.rejected_share},
-          {"batch", times.batch}};
+          {"rejected_share", times.rejected_share}};
 }
 
 void from_json(const nlohmann::json& json, ContestantTimes& times) {
@@ -65,7 +64,6 @@ void from_json(const nlohmann::json& json, ContestantTimes& times) {
   times.time_ns = estimate_from(json.at("time_ns"));
   times.speedup = estimate_from(json.at("speedup"));
   json.at("rejected_share").get_to(times.rejected_share);
-  json.at("batch").get_to(times.batch);
 }
 
 }  // namespace waco::measure

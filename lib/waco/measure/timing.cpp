@@ -110,7 +110,6 @@ class Series {
   }
 
   const std::vector<Sample>& samples() const { return samples_; }
-  int batch() const { return batch_; }
   double once_ns() const { return once_ns_; }
   /// How long a sample is expected to take.
   double sample_ns() const { return once_ns_ * batch_; }
@@ -219,7 +218,6 @@ void close_settled(const std::vector<Series>& all, const TimingOptions& options,
 
 ContestantTimes summarize(const Series& baseline, const Series& own) {
   ContestantTimes times;
-  times.batch = own.batch();
   for (const size_t n : valid_rounds(own.samples(), own.samples()))
     times.samples_ns.push_back(own.samples()[n].ns);
   const auto spoiled = std::count_if(own.samples().begin(), own.samples().end(),

@@ -32,7 +32,6 @@ struct ContestantTimes {
   Estimate time_ns;
   Estimate speedup;           ///< time of contestant 0 / own time, by round; 1 for contestant 0
   double rejected_share = 0;  ///< of the rounds whose sample other work disturbed
-  int batch = 1;              ///< calls in one sample
 };
 
 /// Calls the contestants in turn, forwards in even rounds and backwards in odd ones. A sample during which
