@@ -6,6 +6,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <numeric>
 #include <string>
@@ -41,6 +42,20 @@ TEST_CASE("statistics: the interval holds the binomial ranks around the median",
   const Estimate few = estimate_median({10, 30, 20});
   CHECK(few.low == 10);
   CHECK(few.high == 30);
+}
+
+TEST_CASE("statistics: from 6 samples on the interval holds the median with 95 % probability", "[measure]") {
+  for (int count = 3; count <= 60; ++count) {
+    std::vector<double> samples(static_cast<size_t>(count));
+    std::iota(samples.begin(), samples.end(), 1.0);
+    const auto rank = static_cast<int>(estimate_median(samples).low);
+    // Missed on one side when fewer than `rank` of the samples fall there, each by the toss of a coin.
+    double missed = 0;
+    for (int n = 0; n < rank; ++n)
+      missed += std::exp(std::lgamma(count + 1) - std::lgamma(n + 1) - std::lgamma(count - n + 1)) *
+                std::pow(0.5, count);
+    CHECK((1 - 2 * missed >= 0.95) == (count >= 6));
+  }
 }
 
 TEST_CASE("statistics: outliers do not move the median", "[measure]") {
