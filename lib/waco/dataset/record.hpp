@@ -44,7 +44,7 @@ struct Record {
   int64_t fixed_csr_ns = 0;         ///< median of fixed_csr in the same rounds
   double speedup = 0;               ///< median over the rounds of fixed_csr's time / own time
   bool censored = false;            ///< stopped after its first run: the time is "at least about this"
-  double rejected_share = 0;        ///< of the rounds in which a thread was switched out
+  double rejected_share = 0;        ///< of the rounds whose sample other work disturbed
   int64_t pack_ns = 0;
   int64_t stored_bytes = 0;
   std::optional<int> machine;  ///< place in the header's `machines`; none when the file has only one
