@@ -92,7 +92,7 @@ is_matrix() { [[ $1 == *.mtx || $1 == *.mtx.gz ]]; }
 list_inputs() {
   local input
   for input in "${inputs[@]}"; do
-    if is_tensor "$input" || is_matrix "$input"; then echo "$input"; else grep -v '^ *\(#\|$\)' "$input"; fi
+    if is_tensor "$input" || is_matrix "$input"; then echo "$input"; else sed '/^ *\(#\|$\)/d' "$input"; fi
   done
 }
 
@@ -140,7 +140,8 @@ run_way() {
   if [ "$1" != closed ]; then options+=("${model_options[@]}"); fi
   local attempt results=$here/$1.jsonl
   for attempt in 1 2; do
-    run_tune "$cache" --list <(echo "$2") "${options[@]}" -o "$results" || return 1
+    # All of the list, even where this runs in an array job.
+    run_tune "$cache" --list <(echo "$2") --shard 0/1 "${options[@]}" -o "$results" || return 1
     jq -c --arg input "$2" 'select(.input == $input)' "$results" | tail -n 1 >"$here/last.json"
     was_disturbed "$here/last.json" || return 0
     jq -c --arg input "$2" 'select(.input != $input)' "$results" >"$results.part" && mv "$results.part" "$results"
@@ -160,7 +161,7 @@ plans_of() {
   for way in $own_ways; do
     jq -c --arg input "$1" --arg way "$way" 'select(.input == $input and .status == "done") | {way: $way, plan: .best.plan,
       is_baseline: .best.is_baseline, tune_ns: ((.stages_s.total - .stages_s.read - (.stages_s.load // 0)) * 1e9),
-      only_ranked: (.stages_s.measure == 0)}' "$here/$way.jsonl" | tail -n 1
+      only_ranked: (.best.verified | not)}' "$here/$way.jsonl" | tail -n 1
   done | jq -c -s .
 }
 
@@ -193,8 +194,8 @@ hold_contest() {
 evaluate() {
   local name way
   name=$(name_of "$1")
-  [ "$(cat "$here/contest/$name.ways" 2>/dev/null)" != "$own_ways" ] || return 0
-  rm -f "$here/summary/$name.json"
+  [ ! -e "$here/summary/$name.json" ] || [ "$(cat "$here/contest/$name.ways" 2>/dev/null)" != "$own_ways" ] || return 0
+  rm -f "$here/contest/$name.ways" "$here/summary/$name.json"
   say "$problem: $name"
   for way in $own_ways; do
     run_way "$way" "$1" || return 1
@@ -238,7 +239,7 @@ evaluate_problem() {
     here=$folder/$op$rhs-closed-form
   fi
   mkdir -p "$here/contest" "$here/cache" "$here/summary"
-  echo "$here" >"$folder/$op$rhs.current"
+  echo "${here##*/}" >"$folder/$op$rhs.current"
   warm_up || { [ $stopped -eq 1 ] && return 0; fail "$problem: the first run failed; see $folder/log" 1; }
   while read -r input <&3; do
     if [ "$op" = mttkrp ]; then is_tensor "$input" || continue; else is_matrix "$input" || continue; fi
@@ -257,6 +258,7 @@ evaluate_problem() {
   done 3< <(list_inputs)
 }
 
+[ $tables_only -eq 1 ] || [ -n "$(list_inputs)" ] || fail "the lists are empty"
 same=$(list_inputs | sort -u | while read -r input; do
   if is_tensor "$input"; then echo "tensor $(name_of "$input")"; else echo "matrix $(name_of "$input")"; fi
 done | sort | uniq -d | head -n 1)
@@ -272,7 +274,7 @@ fi
 
 # Of each problem the results with the model that was used last.
 find "$folder" -maxdepth 1 -name '*.current' -exec cat {} + | while read -r here; do
-  find "$here/summary" -name '*.json' -exec cat {} +
+  find "$folder/${here##*/}/summary" -name '*.json' -exec cat {} +
 done >"$folder/summary.jsonl"
 if [ -s "$folder/summary.jsonl" ]; then
   jq -s -r -f "$root/scripts/evaluation/tables.jq" "$folder/summary.jsonl" >"$folder/tables.md"

@@ -103,6 +103,68 @@ TEST_CASE("cli: an evaluation times the plans of all ways together and draws tab
   CHECK(read_file(folder + "/spmv1-closed-form/quick.jsonl") == plans);
 }
 
+TEST_CASE("cli: an evaluation counts the compiling of a plan that was only ranked", "[cli]") {
+  const Workspace work;
+  const std::string matrix = work.matrix(10, 10, 0.3), folder = work.path("e"), here = "e/spmv1-closed-form/";
+  // Everything has been run: this program only tells what it was asked.
+  fs::create_directories(work.path("bin"));
+  fs::permissions(work.write("bin/waco-tune", "#!/bin/sh\necho \"$@\" >&2\n"), fs::perms::owner_all);
+  fs::create_directories(work.path(here + "contest"));
+  const auto write_way = [&](const std::string& way, const json& baseline, bool verified) {
+    work.write(here + way + ".jsonl",
+               json{{"input", matrix},
+                    {"status", "done"},
+                    {"baseline", baseline},
+                    {"best", {{"plan", way + "'s"}, {"is_baseline", false}, {"verified", verified}}},
+                    {"stages_s", {{"load", 0.25}, {"read", 1}, {"measure", 8e-7}, {"total", 1.75}}}}
+                       .dump() +
+                   "\n");
+  };
+  write_way("none", nullptr, false);
+  write_way("quick", {{"median_ns", 1000}}, true);
+  json candidates;
+  for (const char* plan : {"none's", "quick's"})
+    candidates.push_back({{"plan", plan}, {"status", "ok"}, {"speedup", 2}, {"pack_ns", 10}});
+  work.write(here + "contest/matrix.json", json{{"complete", true},
+                                                {"op", "spmv"},
+                                                {"type", "f32"},
+                                                {"matrix", {{"name", "matrix"}, {"nnz", 30}}},
+                                                {"baseline", {{"median_ns", 1000}}},
+                                                {"candidates", candidates}}
+                                               .dump());
+  work.write(here + "contest/matrix.compiled", R"({"none's": 3000000, "quick's": 0}
+{"none's": 0, "quick's": 5000000}
+)");
+  const auto run = [&] {
+    const RunResult result = evaluate({"-o", folder, "--problems", "spmv", "--models", work.path("none"),
+                                       "--ways", "none quick", "--prepare", "0", matrix},
+                                      kRoot, work.path("bin").c_str());
+    INFO(result.err);
+    REQUIRE(result.ok());
+    const std::vector<json> summaries = lines_of(folder + "/summary.jsonl");
+    REQUIRE(summaries.size() == 1);
+    return summaries[0]["ways"];
+  };
+  const json ways = run();
+  CHECK(ways["none"]["tune_ns"] == 503000000);
+  CHECK(ways["quick"]["tune_ns"] == 500000000);
+  CHECK(read_file(folder + "/log").find(" --shard 0/1 --effort quick ") != std::string::npos);
+  // A summary that was lost is made again, and the folder may be moved.
+  fs::remove(work.path(here + "summary/matrix.json"));
+  CHECK(run() == ways);
+  fs::rename(folder, work.path("moved"));
+  const RunResult drawn = evaluate({"-o", work.path("moved"), "--tables-only"});
+  CHECK(drawn.ok());
+  CHECK(drawn.out.find("| matrix | 30 |") != std::string::npos);
+}
+
+TEST_CASE("cli: an evaluation of empty lists says so", "[cli]") {
+  const Workspace work;
+  const RunResult refused = evaluate({"-o", work.path("evaluation"), work.write("list", "# nothing\n\n")});
+  CHECK(refused.end.code == 2);
+  CHECK(refused.err.find("the lists are empty") != std::string::npos);
+}
+
 TEST_CASE("cli: an evaluation refuses two files of one name", "[cli]") {
   const Workspace work;
   fs::create_directories(work.path("other"));
@@ -117,7 +179,7 @@ TEST_CASE("cli: an evaluation refuses two files of one name", "[cli]") {
 TEST_CASE("cli: the tables of an evaluation hold the means they say", "[cli]") {
   const Workspace work;
   fs::create_directories(work.path("e/x/summary"));
-  work.write("e/x.current", work.path("e/x") + "\n");
+  work.write("e/x.current", "x\n");
   // Of two matrices: normal 2 and 4.5 (mean 3), full 2 and 8 (4), none 1 and 4 (2), format 2 and 2 (2).
   work.write("e/x/summary/a.json", summary_line("a", {{"none", 1},
                                                       {"quick", 2},
