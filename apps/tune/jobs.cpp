@@ -46,15 +46,16 @@ void write_kernel(const Options& options, const matrix::SparseTensor& tensor,
                result.best->is_baseline ? ": the kernel of fixed_csr, which is the answer" : "");
 }
 
+/// Files first: whoever reads stdout may have gone.
 void write(const Options& options, const matrix::SparseTensor& tensor, const tune::TuneResult& result) {
   const nlohmann::ordered_json document = tune::plan_document(result, kProgram, options.command);
-  if (options.json) print_document(document.dump(2, ' ', false, kReplace));
-  if (options.jsonl) print_document(document.dump(-1, ' ', false, kReplace));
   if (!options.plan_file.empty()) {
     write_file_atomically(options.plan_file, document.dump(2, ' ', false, kReplace) + "\n");
     spdlog::info("wrote {}", options.plan_file);
   }
   if (!options.kernel_file.empty()) write_kernel(options, tensor, result);
+  if (options.json) print_document(document.dump(2, ' ', false, kReplace));
+  if (options.jsonl) print_document(document.dump(-1, ' ', false, kReplace));
 }
 
 /// A given point that is wrong is the answer to the question asked; a searched one is merely not the winner.

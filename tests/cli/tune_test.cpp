@@ -242,6 +242,21 @@ TEST_CASE("cli: outputs that can't be written are told before anything is done",
   CHECK(work.files() == std::vector<std::string>{"matrix.mtx"});
 }
 
+TEST_CASE("cli: plan and kernel are written even where stdout can't be", "[cli]") {
+  const Workspace work;
+  const std::string plan = work.path("plan.json"), kernel = work.path("kernel.cpp");
+  const Program program =
+      tune().with(work.matrix(), "--op", "spmv", "--effort", "none", "--json", "-o", plan, "--emit", kernel);
+  std::vector<std::string> arguments{"sh", "-c", "exec \"$@\" > /dev/full", "sh"};
+  for (const std::string& argument : program.arguments()) arguments.push_back(argument);
+  const RunResult result = run_process(arguments);
+  INFO(result.err);
+  CHECK(result.end.code == 1);
+  CHECK(result.err.find("stdout can't be written") != std::string::npos);
+  CHECK(parse_file(plan).at("best").at("verified") == true);
+  CHECK(std::filesystem::exists(kernel));
+}
+
 TEST_CASE("cli: finalists keep the time that compiling them took", "[cli]") {
   Workspace work;
   const RunResult result = tune()
