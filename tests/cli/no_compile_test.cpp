@@ -114,6 +114,25 @@ TEST_CASE("cli: a list is tuned without compiling, and is done again with compil
   CHECK(second.at("status") == "done");
 }
 
+TEST_CASE("cli: an input of a list without the kernel of fixed_csr leaves the others alone", "[cli]") {
+  const Workspace work;
+  prepare(work, "20");
+  // Columns beyond 32 bits: its arrays are wider than those of the kernels that are compiled ahead.
+  const std::string wide =
+      work.write("wide.mtx", "%%MatrixMarket matrix coordinate real general\n2 3000000000 1\n1 1 1.5\n");
+  Program program = tune().with(wide, work.matrix(), "--op", "spmv", "--model", "none", "--no-compile");
+  program.with("--effort", "quick", "-o", work.path("results.jsonl"));
+  const RunResult result = without_programs(program, work).run();
+  INFO(result.err);
+  CHECK(result.end.code == 6);
+  const std::string lines = read_file(work.path("results.jsonl"));
+  const json first = json::parse(lines.substr(0, lines.find('\n'))),
+             second = json::parse(lines.substr(lines.find('\n')));
+  CHECK(first.at("status") == "failed");
+  CHECK(first.at("exit_code") == 5);
+  CHECK(second.at("status") == "done");
+}
+
 TEST_CASE("cli: without the kernel of fixed_csr one line says how to get it", "[cli]") {
   const Workspace work;
   const std::string matrix = work.matrix();
