@@ -10,6 +10,7 @@
 #include <future>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "waco/base/clock.hpp"
@@ -151,7 +152,7 @@ ExitCode tune_one(const Options& options, const tune::ChosenProblem& chosen, con
 
 ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, const StopToken& stop) {
   Batch batch = gather(options, tuning);
-  const double load_s = tuning.learned ? tuning.learned->load_s : 0;
+  double load_s = tuning.learned ? tuning.learned->load_s : 0;  // until an input was told it
   size_t number = 0, num_failed = 0, num_there = 0;
   for (const matrix::CorpusItem& item : batch.items) {
     ++number;
@@ -163,7 +164,8 @@ ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, c
     spdlog::info("[{}/{}] {}", number, batch.items.size(), item.source);
     tune::ListedResult listed{item.source, {}, nullptr};
     listed.outcome = guarded(kProgram, [&] {
-      const tune::TuneResult result = tune_input(options, read_input(options, item), tuning, load_s, stop);
+      const Input input = read_input(options, item);
+      const tune::TuneResult result = tune_input(options, input, tuning, std::exchange(load_s, 0), stop);
       listed.document = tune::plan_document(result, kProgram, options.command);
       return exit_code(result, !tuning.points.empty());
     });

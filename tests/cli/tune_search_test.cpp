@@ -1,5 +1,6 @@
 // waco-tune with each search, with a learned model and with its index.
 #include <functional>
+#include <sstream>
 
 #include "../model/learned/random_model.hpp"
 #include "program.hpp"
@@ -158,6 +159,26 @@ TEST_CASE("cli: a list is not begun with a model that can't rank its op", "[cli]
   check_refused(batch("spmv").with("--search", "exact"), 2, "its index");
   check_refused(tune().with("--prepare", "3", "--op", "spmm", "--model", model), 2, "the model is for");
   CHECK_FALSE(std::filesystem::exists(work.path("r.jsonl")));
+}
+
+TEST_CASE("cli: of a list the first input that is tuned tells how long the model took", "[cli]") {
+  const Workspace work;
+  const Trained trained(work);
+  const std::string matrix = work.matrix();
+  std::filesystem::copy_file(matrix, work.path("other.mtx"));
+  const RunResult result = tune()
+                               .with(work.path("missing.mtx"), matrix, work.path("other.mtx"), "--jsonl")
+                               .with("--op", "spmv", "--effort", "none", "--model", trained.model)
+                               .run();
+  INFO(result.err);
+  std::vector<double> load_s;
+  std::istringstream lines(result.out);
+  for (std::string line; std::getline(lines, line);)
+    if (const json plan = json::parse(line); plan.contains("stages_s"))
+      load_s.push_back(plan.at("stages_s").at("load"));
+  REQUIRE(load_s.size() == 2);
+  CHECK(load_s[0] > 0);
+  CHECK(load_s[1] == 0);
 }
 
 TEST_CASE("cli: of two built-in models that of the more similar machine ranks", "[cli]") {
