@@ -52,8 +52,7 @@ ExitCode prepare(const Options& options, const tune::TuneOptions& tuning, const 
 /// continued by the next.
 ExitCode prepare_all(const Options& options, const StopToken& stop) {
   const tune::ProblemOptions& asked = options.problem;
-  if (!asked.op.empty() || !asked.schedules.empty())
-    return prepare(options, tune_options(options, tune::choose_problem(asked)), stop);
+  if (!asked.op.empty()) return prepare(options, tune_options(options, tune::choose_problem(asked)), stop);
   if (asked.rhs) throw UsageError("--prepare takes --rhs with --op only");
   if (!options.ranking.model.empty() && options.ranking.model != "none")
     throw UsageError("--prepare takes --model with --op only: a model is for one op");

@@ -62,7 +62,6 @@ bool parse(int argc, char** argv, Options& options) {
   app.add_option("--space", options.space,
                  "What of a point varies: all; format, each with its default schedule; schedule, over CSR")
       ->check(CLI::IsMember({"all", "format", "schedule"}))
-      ->excludes(app.get_option("--schedule"))
       ->capture_default_str();
   app.add_option("-o,--output", options.plan_file,
                  "Write the plan, a JSON document; of several matrices JSON Lines, continued when there");
@@ -81,13 +80,15 @@ bool parse(int argc, char** argv, Options& options) {
   add_common_options(app, kProgram, options.common);
   // What a job does not look at is refused, not passed over.
   for (const char* name : {"--effort", "--top", "--budget", "--calls", "--check", "--shard", "--output",
-                           "--emit", "--json", "--jsonl"}) {
+                           "--emit", "--json", "--jsonl", "--schedule"}) {
     app.get_option(name)->excludes(calibrate);
     app.get_option(name)->excludes(prepare);
   }
-  for (const char* name : {"--type", "--rhs", "--schedule", "--max-fill", "--space", "--index", "--search",
-                           "--seed", "--prepare"})
+  for (const char* name :
+       {"--type", "--rhs", "--max-fill", "--space", "--index", "--search", "--seed", "--prepare"})
     app.get_option(name)->excludes(calibrate);
+  for (const char* name : {"--top", "--search", "--space"})
+    app.get_option(name)->excludes(app.get_option("--schedule"));
   options.command = command_text(argc, argv);
   if (!parse_command_line(app, argc, argv, options.common)) return false;
   if (options.calibrate) return true;
@@ -97,6 +98,9 @@ bool parse(int argc, char** argv, Options& options) {
     throw UsageError("name a matrix, or --list a file that does (--help tells more)");
   if (!options.single() && (options.json || !options.kernel_file.empty()))
     throw UsageError("--json and --emit take one matrix; for several use --jsonl and -o");
+  const bool by_calls = options.calls && options.effort.empty() && options.problem.schedules.empty();
+  if (options.check && options.effort != "none" && !by_calls)
+    throw UsageError("--check is for --effort none; other efforts check all that they measure");
   if (options.single() && !options.shard.empty())
     throw UsageError("--shard takes a --list or several matrices");
   return true;

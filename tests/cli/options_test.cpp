@@ -34,6 +34,11 @@ TEST_CASE("cli: wrong options end with code 2 and say what is wrong", "[cli]") {
   check_refused(tune().with(matrix, "--op", "spmv", "--budget", "3m"), 2, "3m is not a positive number");
   check_refused(tune().with(matrix, "--op", "spmv", "--max-fill", "nan"), 2,
                 "nan is not a number from 1 to 1000000");
+  for (const char* option : {"--top=3", "--search=tpe", "--space=format"})
+    check_refused(tune().with(matrix, "--schedule", kCsr, option), 2, "excludes");
+  check_refused(tune().with("--prepare", "3", "--schedule", kCsr), 2, "excludes");
+  check_refused(tune().with(matrix, "--op", "spmv", "--check"), 2, "--effort none");
+  check_refused(tune().with(matrix, "--op", "spmv", "--check", "--effort", "full"), 2, "--effort none");
   check_refused(tune().with(matrix, "--op", "mttkrp"), 2, "3-D tensor");
   check_refused(tune().with(work.tensor(), "--op", "spmv"), 2, "matrix");
   check_refused(codegen(), 2, "--schedule");
