@@ -15,7 +15,7 @@
 #include "waco/dataset/agreement.hpp"
 #include "waco/dataset/merge.hpp"
 #include "waco/dataset/summary.hpp"
-#include "waco/tune/model_places.hpp"
+#include "waco/tune/model_options.hpp"
 #include "waco/tune/problem_options.hpp"
 
 namespace {
@@ -87,7 +87,8 @@ void add_collect_options(CLI::App& app, Options& options) {
       ->capture_default_str();
   app.add_option(
       "--model", options.model,
-      "Measure what this learned model, a folder, ranks first, so that it can learn where it errs");
+      "Measure what this learned model, a folder, or the fittest of a folder of models, ranks first, so "
+      "that it can learn where it errs (default: none)");
   app.add_option("--time-limit", options.time_limit_s, "Seconds after which no new work starts")
       ->check(positive_number());
   app.add_option("--shard", options.shard,
@@ -165,12 +166,14 @@ ExitCode run_info(const Options& options) {
   return ExitCode::kDone;
 }
 
+/// Null when points of all strata are to be measured.
 std::shared_ptr<const search::Learned> open_model(const Options& options,
                                                   const collect::CollectOptions& collecting) {
-  const auto place = tune::model_in(options.model);
-  if (!place) throw InputError(options.model, 0, "holds no model");
+  if (options.model.empty() || options.model == "none") return nullptr;
   const int threads = collecting.threads > 0 ? collecting.threads : usable_threads();
-  auto learned = search::Learned::open(place->model, place->index, threads);
+  auto learned =
+      tune::open_model({.model = options.model, .index = {}, .search = {}}, collecting.problem, threads);
+  if (!learned) throw InputError(options.model, 0, "holds no model for this op and dense size");
   if (learned->model.op() != collecting.problem.op)
     throw UsageError(fmt::format("{} is a model of {}", options.model, schedule::name(learned->model.op())));
   return learned;
@@ -191,7 +194,7 @@ collect::CollectOptions collect_options(const Options& options) {
   result.censor_ratio = options.censor_ratio;
   result.validation_share = options.validation_share;
   result.max_fill = options.max_fill;
-  if (!options.model.empty()) result.learned = open_model(options, result);
+  result.learned = open_model(options, result);
   if (!options.shard.empty()) {
     result.shard = parse_shard(options.shard);
   } else if (const auto shard = shard_of_array_task()) {

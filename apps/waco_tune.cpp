@@ -10,6 +10,7 @@
 #include "waco/base/signals.hpp"
 #include "waco/tune/calibration.hpp"
 #include "waco/tune/kernel_pack.hpp"
+#include "waco/tune/model_places.hpp"
 
 namespace {
 
@@ -54,8 +55,9 @@ ExitCode prepare_all(const Options& options, const StopToken& stop) {
   const tune::ProblemOptions& asked = options.problem;
   if (!asked.op.empty()) return prepare(options, tune_options(options, tune::choose_problem(asked)), stop);
   if (asked.rhs) throw UsageError("--prepare takes --rhs with --op only");
-  if (!options.ranking.model.empty() && options.ranking.model != "none")
-    throw UsageError("--prepare takes --model with --op only: a model is for one op");
+  const std::string& model = options.ranking.model;
+  if (!model.empty() && model != "none" && tune::model_in(model))
+    throw UsageError("--prepare takes a single model with --op only: it is for one op");
   const auto type = schedule::parse_value_type(asked.type).value_or(schedule::ValueType::kF32);
   ExitCode code = ExitCode::kDone;
   for (const schedule::Problem& problem : tune::usual_problems(type)) {

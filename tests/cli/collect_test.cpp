@@ -42,7 +42,7 @@ TEST_CASE("cli: a collection has every stratum, and info describes it", "[cli]")
 
 TEST_CASE("cli: a collection by a learned model measures what it ranks first", "[cli]") {
   Workspace work;
-  const std::string model = work.path("model"), output = work.path("data.jsonl");
+  const std::string model = work.path("models/spmv"), output = work.path("data.jsonl");
   test::write_random_model(model, schedule::Op::kSpmv);
   const auto command = [&](const std::string& by) {
     return spmv_collection(matrices(work), output).with("--model", by).run();
@@ -55,6 +55,7 @@ TEST_CASE("cli: a collection by a learned model measures what it ranks first", "
   CHECK(outline.counts.at("kind1 neighbours") == 6);
   const std::string before = read_file(output);
   REQUIRE(command(model).ok());
+  REQUIRE(command(work.path("models")).ok());
   CHECK(read_file(output) == before);
   // Points that an index found do not belong into the same file.
   REQUIRE(Program("waco-index")

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "../model/learned/random_model.hpp"
 #include "program.hpp"
 
 using namespace waco;
@@ -68,7 +69,11 @@ TEST_CASE("cli: compiling ahead takes no matrix, and a size or model only with a
   check_refused(prepare(work, "3").with("-o", work.path("plan.json")), 2, "excludes");
   check_refused(prepare(work, "3").with("--effort", "full"), 2, "excludes");
   check_refused(tune().with("--prepare", "3", "--rhs", "8"), 2, "--op");
-  check_refused(tune().with("--prepare", "3", "--model", work.path("model")), 2, "--op");
+  const std::string model = work.path("models/spmv");
+  test::write_random_model(model, schedule::Op::kSpmv);
+  check_refused(tune().with("--prepare", "3", "--model", model), 2, "--op");
+  // A folder of models would do.
+  check_refused(tune().with("--prepare", "3", "--model", work.path("absent")), 3, "absent");
 }
 
 TEST_CASE("cli: a limit of the kernel cache that is not a number is refused", "[cli]") {

@@ -68,7 +68,7 @@ Chosen open_named(const ModelOptions& options, const schedule::Problem& problem,
 void add_model_options(CLI::App& app, ModelOptions& options) {
   app.add_option("--model", options.model,
                  "Rank by this learned model, a folder, or by the fittest of a folder of models; none: "
-                 "closed-form (default: the built-in one)");
+                 "closed-form (default: the user's own, then the built-in ones)");
   app.add_option("--index", options.index, "Its index, made by waco-index (default: that in its folder)")
       ->needs("--model");
   app.add_option("--search", options.search,
@@ -76,16 +76,19 @@ void add_model_options(CLI::App& app, ModelOptions& options) {
       ->check(CLI::IsMember(search::search_names()));
 }
 
-void choose_model(const ModelOptions& options, TuneOptions& tuning) {
-  const int threads = tuning.threads > 0 ? tuning.threads : usable_threads();
+std::shared_ptr<const search::Learned> open_model(const ModelOptions& options,
+                                                  const schedule::Problem& problem, int threads) {
   if (options.model == "none") {
     if (!options.index.empty()) throw UsageError("--index is for a learned model, and --model is none");
-    tuning.learned = nullptr;
-  } else if (options.model.empty()) {
-    tuning.learned = open_first(find_models(tuning.problem.op), tuning.problem, threads);
-  } else {
-    tuning.learned = open_named(options, tuning.problem, threads);
+    return nullptr;
   }
+  if (options.model.empty()) return open_first(find_models(problem.op), problem, threads);
+  return open_named(options, problem, threads);
+}
+
+void choose_model(const ModelOptions& options, TuneOptions& tuning) {
+  const int threads = tuning.threads > 0 ? tuning.threads : usable_threads();
+  tuning.learned = open_model(options, tuning.problem, threads);
   const bool indexed = tuning.learned && tuning.learned->index;
   tuning.search = !options.search.empty() ? options.search : indexed ? "exact" : "neighbours";
   check_ranking(tuning);

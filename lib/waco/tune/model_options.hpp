@@ -1,6 +1,7 @@
 // The command-line options that say what ranks points, and the choice of model, index and search by them.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "waco/tune/tune.hpp"
@@ -21,13 +22,18 @@ struct ModelOptions {
 /// Adds --model, --index and --search.
 void add_model_options(CLI::App& app, ModelOptions& options);
 
-/// Sets `learned` and `search` of `tuning`, by its problem and threads. Of the default models, or those in a
-/// folder that is named, the first of the op ranks that can be read and has seen dense operands of about this
-/// size; what is wrong with one that can't be read is told in one line. The closed-form model ranks where
-/// none is left. A model that is named itself ranks whatever it has seen.
+/// The learned model that is to rank points of a problem on so many threads. Of the default models, or those
+/// in a folder that is named, it is the first of the op that can be read and has seen dense operands of about
+/// this size; what is wrong with one that can't be read is told in one line. Null, for the closed-form model,
+/// where none is left. A model that is named itself is taken whatever it has seen, of another op too.
 ///
 /// Throws InputError when a model that was named, or its index, can't be used; UsageError for an index that
-/// is not of one model, and as check_ranking().
+/// is not of one model.
+std::shared_ptr<const search::Learned> open_model(const ModelOptions& options,
+                                                  const schedule::Problem& problem, int threads);
+
+/// Sets `learned` and `search` of `tuning`, by its problem and threads. Throws as open_model() and
+/// check_ranking().
 void choose_model(const ModelOptions& options, TuneOptions& tuning);
 
 }  // namespace waco::tune
