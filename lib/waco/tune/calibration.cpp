@@ -114,6 +114,7 @@ class Calibration {
     if (schedule::has_dense_index(options_.op)) append(command, {"--rhs", std::to_string(rhs)});
     append(command, {"--per-matrix", std::to_string(kPerMatrix), "--seed", std::to_string(kSeed)});
     append(command, {"--threads", threads_, "--time-limit", fmt::format("{:.3f}", seconds)});
+    append(command, {"--shard", "0/1"});  // all, even where this is a task of an array
     if (!options_.compiler.empty()) append(command, {"--compiler", options_.compiler});
     if (options_.quiet) command.push_back("-q");
     append(command, options_.matrices);
