@@ -125,6 +125,11 @@ TEST_CASE("cli: calibration says what it lacks", "[cli]") {
   };
   const std::string one = bench.work.write("one", "synthetic: stencil2d n=20\n");
   check_refused(home(tune().with("--calibrate", "--model", bench.model, "--list", one)), 1, "too few");
+  // A job with fewer CPUs, told the same number of threads, goes on with the same measurements.
+  check_refused(home(tune().with("--calibrate", "--model", bench.model, "--list", one))
+                    .environment("OMP_NUM_THREADS", "1"),
+                1, "too few");
+  CHECK(std::distance(fs::directory_iterator(bench.work.path("home/waco/calibration")), {}) == 1);
   check_refused(home(tune().with("--calibrate", "--op", "spmm", "--model", bench.model)), 2,
                 "is a model of spmv");
   check_refused(home(tune().with("--calibrate", "--model", bench.work.path("nowhere"))), 3, "nowhere");

@@ -56,10 +56,7 @@ class Calibration {
         threads_(std::to_string(options.threads > 0 ? options.threads : usable_threads())) {
     const fs::path user = user_data_folder();
     if (user.empty()) throw EnvironmentError("there is no home folder to keep a model in; set XDG_DATA_HOME");
-    // Measurements of one machine, compiler and number of threads do not mix with those of another.
-    const std::string machine =
-        content_hash(json(describe_machine(compiler())).dump() + threads_).substr(0, 12);
-    work_ = user / "calibration" / (op_ + "-" + machine);
+    work_ = user / "calibration" / (op_ + "-" + kind_of_measurements());
     result_.model = user / "models" / op_;
     std::error_code error;
     for (const fs::path& folder : {work_, result_.model.parent_path()}) fs::create_directories(folder, error);
@@ -86,7 +83,19 @@ class Calibration {
   }
 
  private:
-  std::string compiler() const { return measure::Compiler::find(options_.compiler).target().command; }
+  /// Measurements of one machine, compiler and number of threads do not mix with those of another. Memory
+  /// and the CPUs that a job was given, make no difference (dataset::same_machine).
+  std::string kind_of_measurements() const {
+    const CompilerTarget target = measure::Compiler::find(options_.compiler).target();
+    const Machine here = describe_machine(target);
+    Machine compared;
+    compared.cpu_model = here.cpu_model;
+    compared.num_cores = here.num_cores;
+    compared.caches = here.caches;
+    compared.compiler.version = target.version;
+    compared.compiler.fingerprint = target.fingerprint;
+    return content_hash(json(compared).dump() + threads_).substr(0, 12);
+  }
 
   /// A dataset for each type and size of the dense index that the model was trained on, in equal times.
   void collect() {
