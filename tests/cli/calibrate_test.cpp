@@ -83,6 +83,10 @@ TEST_CASE("cli: a calibrated model is this machine's, and is taken from then on"
   CHECK(manifest["machine"]["cpu"] != start["machine"]["cpu"]);
   CHECK(manifest["weights_hash"] != start["weights_hash"]);
   CHECK(manifest["dataset"]["validation"]["groups"] == 2);
+  const std::string old = bench.users_model() + ".old-1";
+  CHECK(parse_file(old + "/model.json") == start);
+  CHECK(fs::exists(old + "/index/index.json"));
+  CHECK(run.err.find("the model that was there is now " + old) != std::string::npos);
 
   const json after = bench.tuned(matrix);
   CHECK(after["warnings"].empty());
@@ -94,6 +98,9 @@ TEST_CASE("cli: a calibrated model is this machine's, and is taken from then on"
   INFO(again.err);
   CHECK(again.ok());
   CHECK(again.err.find(" 0 of them new") != std::string::npos);
+  // A model of the user's that ranks as well stays.
+  CHECK(again.err.find("no better") != std::string::npos);
+  CHECK(parse_file(bench.users_model() + "/model.json") == manifest);
 }
 
 TEST_CASE("cli: a calibration that is ended leaves the user's model and goes on", "[cli]") {
@@ -116,6 +123,7 @@ TEST_CASE("cli: a calibration that is ended leaves the user's model and goes on"
   INFO(run.err);
   REQUIRE(run.ok());
   CHECK(parse_file(bench.users_model() + "/model.json")["format"] == "waco-model");
+  CHECK(read_file(bench.users_model() + ".old-1/model.json") == "the user's own");
 }
 
 TEST_CASE("cli: calibration says what it lacks", "[cli]") {

@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "waco/dataset/dataset_file.hpp"
 #include "waco/measure/compiler.hpp"
 #include "waco/model/learned/learned_model.hpp"
+#include "waco/search/learned.hpp"
 #include "waco/tune/sibling_programs.hpp"
 
 namespace waco::tune {
@@ -67,16 +69,18 @@ class Calibration {
   CalibrationResult run() {
     collect();
     check_enough();
-    const json before = json::parse(run_silently(
-        with_data({sibling_program("waco-train"), "evaluate", options_.start.model, "--json"}), stop_));
-    result_.before = score_of(before);
+    result_.before = judge(options_.start.model);
+    result_.own = judge_own();
     Trained best = train("predictor", false);
     // The whole network soon knows a few synthetic matrices by heart: it has to be clearly better.
     Trained whole = train("network", true);
     if (whole.score.right_pairs > best.score.right_pairs + kClearlyBetter) std::swap(best, whole);
     result_.after = best.score;
-    if (result_.after.right_pairs < result_.before.right_pairs) return result_;
+    if (result_.after.right_pairs < result_.before.right_pairs ||
+        (result_.own && result_.after.right_pairs <= result_.own->right_pairs))
+      return result_;
     add_index(best.folder);
+    keep_own();
     replace_folder(best.folder, result_.model);
     result_.replaced = true;
     return result_;
@@ -146,6 +150,39 @@ class Calibration {
           fmt::format("{}: {} matrices to learn from and {} to judge by were measured so far, too few; run "
                       "it again, with more --minutes",
                       op_, training.size(), validation.size()));
+  }
+
+  CalibrationScore judge(const fs::path& model) const {
+    return score_of(json::parse(
+        run_silently(with_data({sibling_program("waco-train"), "evaluate", model, "--json"}), stop_)));
+  }
+
+  /// None when the user has no model of the op, or none that tuning can use.
+  std::optional<CalibrationScore> judge_own() const {
+    const std::optional<ModelPlace> own = model_in(result_.model);
+    if (!own) return std::nullopt;
+    try {
+      const auto learned = search::Learned::open(own->model, own->index, std::stoi(threads_));
+      if (learned->model.op() == options_.op) return judge(own->model);
+    } catch (const Error& fault) {
+      if (stop_.stop_requested()) throw;
+      spdlog::warn("{}", fault.what());
+    }
+    return std::nullopt;
+  }
+
+  /// Copies what is to be replaced to a name that tuning does not look at: it may have taken long to train.
+  void keep_own() {
+    std::error_code error;
+    if (!fs::exists(result_.model, error) || fs::is_empty(result_.model, error)) return;
+    for (int n = 1; result_.kept.empty() || fs::exists(result_.kept, error); ++n)
+      result_.kept = result_.model.parent_path() / fmt::format("{}.old-{}", op_, n);
+    const fs::path copy = temporary_name(result_.kept);
+    fs::copy(result_.model, copy, fs::copy_options::recursive, error);
+    if (!error) fs::rename(copy, result_.kept, error);
+    if (error)
+      throw EnvironmentError(fmt::format("{}: can't be copied to {}: {}", result_.model.string(),
+                                         result_.kept.string(), error.message()));
   }
 
   /// A model trained from the start: its predictor alone, or all of it.
@@ -235,8 +272,12 @@ std::string to_text(schedule::Op op, const CalibrationResult& result) {
       fmt::format("{}: {} records of this machine, judged on {} matrices\n  before: {}\n  after:  {}\n",
                   schedule::name(op), result.num_records, result.num_validation, score(result.before),
                   score(result.after));
-  return text + (result.replaced ? fmt::format("  wrote {}\n", result.model.string())
-                                 : std::string("  no better: the model stays as it is\n"));
+  if (result.own) text += fmt::format("  yours:  {}\n", score(*result.own));
+  if (!result.replaced) return text + "  no better: the model stays as it is\n";
+  text += fmt::format("  wrote {}\n", result.model.string());
+  if (!result.kept.empty())
+    text += fmt::format("  the model that was there is now {}\n", result.kept.string());
+  return text;
 }
 
 }  // namespace waco::tune

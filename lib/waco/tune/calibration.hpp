@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,14 +36,17 @@ struct CalibrationResult {
   int64_t num_records = 0;     ///< measured so far, those of earlier runs too
   int64_t num_validation = 0;  ///< matrices judged on
   CalibrationScore before, after;
-  bool replaced = false;        ///< false: the new model was no better, and the old one stays
-  std::filesystem::path model;  ///< the user's model folder of the op
+  std::optional<CalibrationScore> own;  ///< of the user's model that was there before
+  bool replaced = false;                ///< false: the new model was no better, and what was there stays
+  std::filesystem::path model;          ///< the user's model folder of the op
+  std::filesystem::path kept;           ///< where what was replaced is now; empty when there was nothing
 };
 
 /// Measures for the given time, or until the corpus is done; fine-tunes `start`, the predictor alone
 /// or, where that is clearly better, the whole network; puts it in the place of the user's model in one step
-/// if it ranks this machine's validation matrices no worse. Measurements are kept: after any interruption the
-/// same call goes on, and the user's model is the old one until the new one is complete.
+/// if it ranks this machine's validation matrices no worse than `start`, and better than the user's model.
+/// What was there is kept under another name. Measurements are kept: after any interruption the same call
+/// goes on, and the user's model is the old one until the new one is complete.
 ///
 /// Throws EnvironmentError when a program is missing or fails, when `stop` ended it, or when too little was
 /// measured to judge by.
