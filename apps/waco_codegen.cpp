@@ -59,6 +59,16 @@ bool parse(int argc, char** argv, Options& options) {
   return parse_command_line(app, argc, argv, options.common);
 }
 
+/// So many threads instead of the schedule's own; what is serial stays so.
+void set_threads(Job& job, int threads) {
+  if (job.kind == codegen::KernelKind::kFixedCsr) {
+    job.point = schedule::csr_point(job.point.problem, threads);
+  } else if (job.point.compute.parallel >= 0) {
+    job.point.compute.threads = threads;
+    job.point = schedule::canonical(job.point);
+  }
+}
+
 Job choose_job(const Options& options) {
   const size_t num_schedules = options.problem.schedules.size();
   if (num_schedules > 1) throw UsageError("one kernel, one --schedule");
@@ -76,6 +86,7 @@ Job choose_job(const Options& options) {
     if (plan.is_baseline) job.kind = codegen::KernelKind::kFixedCsr;
   }
   job.point = tune::choose_problem(problem).points[0];
+  if (options.common.threads > 0) set_threads(job, options.common.threads);
   const size_t matrix = 1 - num_schedules;
   if (options.files.size() > matrix) job.matrix = options.files[matrix];
   return job;

@@ -372,6 +372,22 @@ TEST_CASE("cli: waco-codegen writes a kernel for any matrix to stdout", "[cli]")
   check_kernel(work, work.write("kernel.cpp", result.out), work.matrix());
 }
 
+TEST_CASE("cli: waco-codegen writes for the threads it is told", "[cli]") {
+  const std::string parallel = "spmv f32 | A: i:U k:C | loop: i k | par: i static x2",
+                    serial = "spmv f32 | A: i:U k:C | loop: i k | par: serial";
+  const auto plan_of = [](const std::string& schedule, const std::string& threads) {
+    const RunResult result = codegen().with("--schedule", schedule, "--threads", threads).run();
+    INFO(result.err);
+    REQUIRE(result.ok());
+    const std::string label = "#define WACO_PLAN_TEXT \"";
+    const size_t begin = result.out.find(label) + label.size();
+    return result.out.substr(begin, result.out.find('"', begin) - begin);
+  };
+  CHECK(plan_of(parallel, "8") == "spmv f32 | A: i:U k:C | loop: i k | par: i static x8");
+  CHECK(plan_of(parallel, "1") == serial);
+  CHECK(plan_of(serial, "8") == serial);
+}
+
 TEST_CASE("cli: what a time budget ended in a list is not done again", "[cli]") {
   Workspace work;
   const auto batch = [&] {
