@@ -53,7 +53,7 @@ bool parse(int argc, char** argv, Options& options) {
   tune::add_problem_options(app, options.problem);
   app.add_option("-o,--output", options.output, "Write here (default: stdout)");
   app.add_option("--vector-bytes", options.vector_bytes,
-                 "Vector registers of the target (default: this machine's)")
+                 "Vector registers of the target, without a matrix (default: this machine's)")
       ->check(CLI::IsMember({16, 32, 64}));
   add_common_options(app, kProgram, options.common);
   return parse_command_line(app, argc, argv, options.common);
@@ -89,6 +89,8 @@ Job choose_job(const Options& options) {
   if (options.common.threads > 0) set_threads(job, options.common.threads);
   const size_t matrix = 1 - num_schedules;
   if (options.files.size() > matrix) job.matrix = options.files[matrix];
+  if (!job.matrix.empty() && options.vector_bytes > 0)
+    throw UsageError("--vector-bytes takes no matrix: what is checked here is made for this machine");
   return job;
 }
 
@@ -128,9 +130,9 @@ std::string emit_for_matrix(const Options& options, const Job& job, const StopTo
   measuring.stop = stop;
   measure::Session session(input.tensor, job.point.problem, measuring);
   check(job, session);
-  const int vector_bytes = options.vector_bytes > 0 ? options.vector_bytes : session.target().vector_bytes;
   const Machine machine = describe_machine(session.target().command);
-  return codegen::emit_standalone(job.point, tune::operand_shape(input.tensor, job.point), vector_bytes,
+  return codegen::emit_standalone(job.point, tune::operand_shape(input.tensor, job.point),
+                                  session.target().vector_bytes,
                                   tune::provenance(input.tensor, machine, version_line(kProgram)), job.kind);
 }
 

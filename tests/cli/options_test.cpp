@@ -44,6 +44,7 @@ TEST_CASE("cli: wrong options end with code 2 and say what is wrong", "[cli]") {
   check_refused(codegen(), 2, "--schedule");
   check_refused(codegen().with("--schedule", kCsr, "--op", "spmm"), 2, "contradicts");
   check_refused(codegen().with("--schedule", kCsr, matrix, matrix), 2, "at most one file");
+  check_refused(codegen().with("--schedule", kCsr, matrix, "--vector-bytes", "16"), 2, "--vector-bytes");
 }
 
 TEST_CASE("cli: unreadable inputs end with code 3 and name the file", "[cli]") {
