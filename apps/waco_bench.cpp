@@ -133,6 +133,7 @@ ExitCode run(Options& options, char** argv, const StopToken& stop) {
     print(to_table(all_libraries()));
     return ExitCode::kDone;
   }
+  if (!options.html_file.empty()) check_can_be_written(options.html_file);
   if (options.report) return report(options);
   if (options.common.threads == 0) options.common.threads = usable_threads();
   restart_with_pinned_threads(options.common.threads, argv);

@@ -236,6 +236,9 @@ TEST_CASE("cli: waco-bench refuses wrong options and unreadable files", "[cli]")
   check_refused(bench().with(matrix, "--op", "spmv", "-o", work.path("records.jsonl.gz")), 2,
                 "leave .gz out");
   CHECK_FALSE(std::filesystem::exists(work.path("records.jsonl.gz")));
+  const std::string page = work.path("no/such/folder/page.html");
+  check_refused(bench().with(work.path("unread.mtx"), "--op", "spmv", "--html", page), 1, page);
+  check_refused(Program("waco-bench").with("report", work.path("unread.jsonl"), "--html", page), 1, page);
   check_refused(Program("waco-bench").with("report"), 2, "FILE");
   check_refused(Program("waco-bench").with("report", work.path("missing.jsonl")), 3, "missing.jsonl");
 }
