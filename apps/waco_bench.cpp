@@ -65,9 +65,13 @@ class Run {
     matrix::ReadResult input = matrix::read_tensor(path, reading);
     const tune::TuneOptions& tuning = arena_.options().tuning;
     const std::string hash = matrix::pattern_hash(input.tensor);
-    if (file_ && file_->holds(hash, input.tensor.name, tuning.problem, tuning.threads)) {
-      spdlog::info("{}: is in {} already, skipped", path, options_.record_file);
-      return ExitCode::kDone;
+    const Record* held =
+        file_ ? file_->find(hash, input.tensor.name, tuning.problem, tuning.threads) : nullptr;
+    if (held != nullptr) {
+      const ExitCode code = code_of(*held);
+      spdlog::info("{}: is in {} already{}, skipped", path, options_.record_file,
+                   code == ExitCode::kDone ? "" : ", and its plan failed");
+      return code;
     }
     spdlog::info("{}: {}, {} nonzeros", path, fmt::join(input.tensor.dims, " x "),
                  input.tensor.num_nonzeros());
@@ -79,13 +83,17 @@ class Run {
     if (!told_ceilings_) say(to_table(arena_.ceilings()) + "\n");
     told_ceilings_ = true;
     say(to_table(record) + "\n");
-    const Entry* waco = record.find(kWaco);
-    const bool verified = waco != nullptr && waco->ok();
+    const ExitCode code = code_of(record);
     if (file_)
       file_->append(line, std::move(record));
     else
       records_.push_back(std::move(record));
-    return verified ? ExitCode::kDone : ExitCode::kVerification;
+    return code;
+  }
+
+  static ExitCode code_of(const Record& record) {
+    const Entry* waco = record.find(kWaco);
+    return waco != nullptr && waco->ok() ? ExitCode::kDone : ExitCode::kVerification;
   }
 
   void finish() {

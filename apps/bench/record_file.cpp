@@ -50,13 +50,13 @@ RecordFile::RecordFile(const std::filesystem::path& file, const Machine& machine
   appender_.continue_after(found.lines);
 }
 
-bool RecordFile::holds(const std::string& matrix_hash, const std::string& matrix_name,
-                       const schedule::Problem& problem, int threads) const {
+const Record* RecordFile::find(const std::string& matrix_hash, const std::string& matrix_name,
+                               const schedule::Problem& problem, int threads) const {
   for (const Record& record : records_)
     if (record.matrix.hash == matrix_hash && record.matrix.name == matrix_name && record.problem == problem &&
         record.threads == threads)
-      return true;
-  return false;
+      return &record;
+  return nullptr;
 }
 
 void RecordFile::append(const nlohmann::ordered_json& line, Record record) {

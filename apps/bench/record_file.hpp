@@ -23,9 +23,9 @@ class RecordFile {
   RecordFile(const std::filesystem::path& file, const Machine& machine);
 
   const std::vector<Record>& records() const { return records_; }
-  /// Whether this matrix was done with this problem on so many threads.
-  bool holds(const std::string& matrix_hash, const std::string& matrix_name, const schedule::Problem& problem,
-             int threads) const;
+  /// The record of this matrix with this problem on so many threads, or null.
+  const Record* find(const std::string& matrix_hash, const std::string& matrix_name,
+                     const schedule::Problem& problem, int threads) const;
   /// Writes one line and brings it to the disk. Throws EnvironmentError.
   void append(const nlohmann::ordered_json& line, Record record);
 

@@ -119,16 +119,16 @@ TEST_CASE("record_file: grows by lines and knows what it holds", "[bench]") {
   const Record a = record("a", 500, 600, 700);
   {
     RecordFile records(file, a.machine);
-    CHECK_FALSE(records.holds(a.matrix.hash, "a", a.problem, 2));
+    CHECK(records.find(a.matrix.hash, "a", a.problem, 2) == nullptr);
     records.append(to_json(a, "x"), a);
-    CHECK(records.holds(a.matrix.hash, "a", a.problem, 2));
+    CHECK(records.find(a.matrix.hash, "a", a.problem, 2) != nullptr);
   }
   const RecordFile again(file, a.machine);
   REQUIRE(again.records().size() == 1);
-  CHECK(again.holds(a.matrix.hash, "a", a.problem, 2));
-  CHECK_FALSE(again.holds(a.matrix.hash, "b", a.problem, 2));
-  CHECK_FALSE(again.holds(a.matrix.hash, "a", a.problem, 1));
-  CHECK_FALSE(again.holds(a.matrix.hash, "a", {schedule::Op::kSpmm, schedule::ValueType::kF64, 32}, 2));
+  CHECK(again.find(a.matrix.hash, "a", a.problem, 2) != nullptr);
+  CHECK(again.find(a.matrix.hash, "b", a.problem, 2) == nullptr);
+  CHECK(again.find(a.matrix.hash, "a", a.problem, 1) == nullptr);
+  CHECK(again.find(a.matrix.hash, "a", {schedule::Op::kSpmm, schedule::ValueType::kF64, 32}, 2) == nullptr);
 }
 
 TEST_CASE("record_file: a torn last line is cut off before the file grows", "[bench]") {

@@ -88,6 +88,16 @@ TEST_CASE("cli: waco-bench continues a file, and reports it as a page", "[cli]")
   run("sddmm");
   CHECK(lines(read_file(file)) == 2);
 
+  // A plan that failed is not done because it is written down.
+  json record = json::parse(content);
+  for (json& entry : record.at("contestants"))
+    if (entry.at("name") == "waco") entry.at("status") = "wrong";
+  const std::string failed = work.write("failed.jsonl", record.dump() + "\n");
+  const RunResult held = bench().with(matrix, "--op", "spmv", "--peers", "none", "-o", failed).run();
+  INFO(held.err);
+  CHECK(held.end.code == 4);
+  CHECK(held.err.find("skipped") != std::string::npos);
+
   const RunResult report = Program("waco-bench").with("report", file, "--html", work.path("page.html")).run();
   INFO(report.err);
   CHECK(report.ok());
