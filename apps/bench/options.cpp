@@ -22,10 +22,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 unreadable input, 4 verification failed
 6 some of several matrices failed.)";
 
 void check(const Options& options) {
-  if (options.report) {
-    if (!options.matrices.empty()) throw UsageError("report takes files of records; name them after it");
-    return;
-  }
+  if (options.report) return;
   if (!options.list_peers && options.matrices.empty())
     throw UsageError(fmt::format("MATRIX is required (see {} --help)", kProgram));
   if (options.problem.schedules.size() > 1)
@@ -65,10 +62,12 @@ bool parse(int argc, char** argv, Options& options) {
   add_tuning_options(app, options);
   app.add_option("--peers", options.peers, "Libraries or contestants that take part, or none (default: all)")
       ->delimiter(',');
-  app.add_flag("--list-peers", options.list_peers, "List the libraries known, and which were found");
+  auto* list =
+      app.add_flag("--list-peers", options.list_peers, "List the libraries known, and which were found");
   app.add_flag("--jsonl", options.jsonl, "Print one record a line on stdout");
   auto* html = app.add_option("--html", options.html_file, "Write a self-contained page");
   app.add_option("-o,--output", options.record_file, "Append the records to this JSON Lines file");
+  const std::vector<CLI::Option*> of_contests = app.get_options();
   auto* report = app.add_subcommand("report", "Summarise records written with -o");
   report->add_option("FILE", options.report_files, "Files of records")->required();
   report->add_option("--html", options.html_file, html->get_description());
@@ -76,6 +75,10 @@ bool parse(int argc, char** argv, Options& options) {
   for (CLI::App* command : {&app, report}) add_common_options(*command, kProgram, options.common);
   options.command = command_text(argc, argv);
   if (!parse_command_line(app, argc, argv, options.common)) return false;
+  refuse_options_before_command(app);
+  for (const CLI::Option* option : of_contests)
+    if (options.list_peers && option->count() > 0 && option != list)
+      throw UsageError(fmt::format("--list-peers takes no {}", option->get_name()));
   options.report = report->parsed();
   check(options);
   return true;

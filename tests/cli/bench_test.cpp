@@ -250,5 +250,10 @@ TEST_CASE("cli: waco-bench refuses wrong options and unreadable files", "[cli]")
   check_refused(bench().with(work.path("unread.mtx"), "--op", "spmv", "--html", page), 1, page);
   check_refused(Program("waco-bench").with("report", work.path("unread.jsonl"), "--html", page), 1, page);
   check_refused(Program("waco-bench").with("report"), 2, "FILE");
+  for (const std::string option : {"--op=spmv", "--jsonl", "--output=x", "--list-peers", "m.mtx"})
+    check_refused(Program("waco-bench").with(option, "report", work.path("unread.jsonl")), 2,
+                  "report takes no");
+  for (const std::string option : {"--op=spmv", "--html=page.html", "m.mtx"})
+    check_refused(Program("waco-bench").with("--list-peers", option), 2, "--list-peers takes no");
   check_refused(Program("waco-bench").with("report", work.path("missing.jsonl")), 3, "missing.jsonl");
 }
