@@ -61,6 +61,36 @@ VertexList vertices_of(const fs::path& folder, const Manifest& manifest) {
   return vertices;
 }
 
+/// Throws UsageError when `folder` is there, and no index, or holds more than one.
+void check_is_ours(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::exists(folder, error)) return;
+  const bool is_folder = fs::is_directory(folder, error);
+  if (is_folder && fs::is_empty(folder, error)) return;
+  if (!is_folder || !may_be_manifest(folder / kManifestFile))
+    throw UsageError(fmt::format("{} exists and is not an index; name another folder", folder.string()));
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (std::find(kAllFiles.begin(), kAllFiles.end(), name) == kAllFiles.end() || !entry.is_regular_file())
+      throw UsageError(fmt::format("{} holds {}, which is no part of an index; name another folder",
+                                   folder.string(), name));
+  }
+}
+
+/// Its name without a slash at the end.
+fs::path without_slash(const fs::path& folder) {
+  return folder.filename().empty() ? folder.parent_path() : folder;
+}
+
+/// An empty folder beside `folder`, which is to take its place.
+fs::path make_fresh(const fs::path& folder) {
+  const fs::path fresh = temporary_name(without_slash(folder));
+  std::error_code error;
+  if (!fs::create_directory(fresh, error))
+    throw EnvironmentError(fmt::format("{}: can't be created: {}", folder.string(), error.message()));
+  return fresh;
+}
+
 }  // namespace
 
 struct Index::State {
@@ -219,33 +249,19 @@ Index Index::open(const fs::path& folder, const ModelSource& source, int max_thr
 }
 
 void Index::check_replaceable(const fs::path& folder) {
-  std::error_code error;
-  if (!fs::exists(folder, error)) return;
-  const bool is_folder = fs::is_directory(folder, error);
-  if (is_folder && fs::is_empty(folder, error)) return;
-  if (!is_folder || !may_be_manifest(folder / kManifestFile))
-    throw UsageError(fmt::format("{} exists and is not an index; name another folder", folder.string()));
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (std::find(kAllFiles.begin(), kAllFiles.end(), name) == kAllFiles.end() || !entry.is_regular_file())
-      throw UsageError(fmt::format("{} holds {}, which is no part of an index; name another folder",
-                                   folder.string(), name));
-  }
+  check_is_ours(folder);
+  fs::remove(make_fresh(folder));
 }
 
 void Index::write(const fs::path& folder, bool vertices_only) const {
-  std::error_code error;
-  check_replaceable(folder);
+  check_is_ours(folder);
   if (!vertices_only) graph();
-  fs::path target = folder;
-  if (target.filename().empty()) target = target.parent_path();  // "folder/"
-  const fs::path fresh = temporary_name(target);
-  if (!fs::create_directory(fresh, error))
-    throw EnvironmentError(fmt::format("{}: can't be created: {}", folder.string(), error.message()));
+  const fs::path fresh = make_fresh(folder);
   try {
     state_->write_to(fresh, kVerticesFile, vertices_only);
-    replace_folder(fresh, target);
+    replace_folder(fresh, without_slash(folder));
   } catch (...) {
+    std::error_code error;
     fs::remove_all(fresh, error);
     throw;
   }

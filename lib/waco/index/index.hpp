@@ -52,8 +52,8 @@ class Index {
   /// The vertices alone, whatever model the index is for. Throws InputError.
   static VertexList read_vertices(const std::filesystem::path& folder);
 
-  /// Throws UsageError when write() would refuse `folder`: when it is there, and no index, or holds more than
-  /// one.
+  /// Throws as write() would before it writes: UsageError when `folder` is there, and no index, or holds more
+  /// than one, and EnvironmentError when there can be no folder of that name. Leaves nothing behind.
   static void check_replaceable(const std::filesystem::path& folder);
 
   ~Index();
