@@ -82,17 +82,18 @@ index::VertexList gather(const Options& options, schedule::Op op, nlohmann::orde
     for (int64_t v = 0; v < old.size(); ++v) vertices.add(old.vertex(v), index::kAllThreads);
     sources.push_back({{"index", fs::path(options.from).filename().string()}, {"count", vertices.size()}});
   }
+  std::vector<index::FastestRecords> fastest;  // of each dataset
   for (const std::string& dataset : options.datasets) {
-    const int64_t added = index::add_dataset(vertices, dataset);
+    const int64_t added = index::add_dataset(vertices, dataset, fastest.emplace_back());
     spdlog::info("{}: {} new vertices", dataset, added);
     sources.push_back({{"dataset", fs::path(dataset).filename().string()}, {"count", added}});
   }
   int64_t wanted = options.num_samples.value_or(options.from.empty() ? 20000 : 0);
   // Half of them near the best measured points, an equal part for each dataset.
   const int64_t near = options.datasets.empty() ? 0 : wanted / 2 / std::ssize(options.datasets);
-  for (const std::string& dataset : options.datasets) {
-    const int64_t added = index::add_neighbours(vertices, dataset, near);
-    sources.push_back({{"neighbours_in", fs::path(dataset).filename().string()}, {"count", added}});
+  for (const index::FastestRecords& of_dataset : fastest) {
+    const int64_t added = index::add_neighbours(vertices, of_dataset, near);
+    sources.push_back({{"neighbours_in", of_dataset.file.filename().string()}, {"count", added}});
     wanted -= added;
   }
   if (wanted > 0) {

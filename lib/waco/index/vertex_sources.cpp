@@ -56,10 +56,7 @@ SuperSchedule point_of(const dataset::Record& record, const std::filesystem::pat
 
 constexpr size_t kFastest = 3;
 
-/// The fastest records of a matrix and problem, fastest first.
-using Fastest = std::vector<dataset::Record>;
-
-void keep_fastest(Fastest& fastest, dataset::Record&& record) {
+void keep_fastest(std::vector<dataset::Record>& fastest, dataset::Record&& record) {
   record.samples_ns.clear();
   const auto at = std::find_if(fastest.begin(), fastest.end(),
                                [&](const dataset::Record& other) { return record.speedup > other.speedup; });
@@ -70,54 +67,51 @@ void keep_fastest(Fastest& fastest, dataset::Record&& record) {
 /// Points one change away from those of records, the first record's first.
 class Neighbours {
  public:
-  Neighbours(Fastest records, const std::filesystem::path& dataset)
-      : records_(std::move(records)), dataset_(dataset) {}
+  Neighbours(const std::vector<dataset::Record>& records, const std::filesystem::path& dataset)
+      : records_(&records), dataset_(&dataset) {}
 
   /// Adds the next one that is new; false when there is none.
   bool add_one(VertexList& vertices) {
     for (;;) {
       while (at_ < points_.size())
         if (vertices.add(points_[at_++], threads_)) return true;
-      if (next_ == records_.size()) return false;
-      const dataset::Record& record = records_[next_++];
+      if (next_ == records_->size()) return false;
+      const dataset::Record& record = (*records_)[next_++];
       const schedule::ScheduleSpace space(record.problem, record.dims, {.max_threads = record.threads});
-      points_ = space.neighbours(point_of(record, dataset_));
+      points_ = space.neighbours(point_of(record, *dataset_));
       threads_ = record.threads;
       at_ = 0;
     }
   }
 
  private:
-  Fastest records_;
-  std::filesystem::path dataset_;      ///< named in errors
-  size_t next_ = 0;                    ///< record
-  std::vector<SuperSchedule> points_;  ///< of the record before
+  const std::vector<dataset::Record>* records_;
+  const std::filesystem::path* dataset_;  ///< named in errors
+  size_t next_ = 0;                       ///< record
+  std::vector<SuperSchedule> points_;     ///< of the record before
   int threads_ = 1;
   size_t at_ = 0;  ///< the next of the points
 };
 
 }  // namespace
 
-int64_t add_dataset(VertexList& vertices, const std::filesystem::path& dataset) {
+int64_t add_dataset(VertexList& vertices, const std::filesystem::path& dataset, FastestRecords& fastest) {
   const int64_t before = vertices.size();
+  fastest.file = dataset;
   dataset::read_dataset(dataset, [&](dataset::Record&& record) {
     check_op(record, vertices.op(), dataset);
     if (record.ok()) vertices.add(point_of(record, dataset), record.threads);
+    if (!record.timed()) return;
+    const auto& [op, type, rhs] = record.problem;
+    const std::string where = fmt::format("{} {} {}", record.matrix_hash, schedule::name(type), rhs);
+    keep_fastest(fastest.records[where], std::move(record));
   });
   return vertices.size() - before;
 }
 
-int64_t add_neighbours(VertexList& vertices, const std::filesystem::path& dataset, int64_t count) {
-  std::map<std::string, Fastest> fastest;
-  dataset::read_dataset(dataset, [&](dataset::Record&& record) {
-    check_op(record, vertices.op(), dataset);
-    if (!record.timed()) return;
-    const auto& [op, type, rhs] = record.problem;
-    const std::string where = fmt::format("{} {} {}", record.matrix_hash, schedule::name(type), rhs);
-    keep_fastest(fastest[where], std::move(record));
-  });
+int64_t add_neighbours(VertexList& vertices, const FastestRecords& fastest, int64_t count) {
   std::vector<Neighbours> turns;
-  for (auto& [where, records] : fastest) turns.emplace_back(std::move(records), dataset);
+  for (const auto& [where, records] : fastest.records) turns.emplace_back(records, fastest.file);
   // One new vertex a matrix and turn, so that a small count is spread over all of them.
   int64_t added = 0;
   while (!turns.empty() && added < count) {
