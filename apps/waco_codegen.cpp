@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <optional>
+#include <utility>
 
 #include "waco/base/command_line.hpp"
 #include "waco/base/files.hpp"
@@ -13,8 +15,8 @@
 #include "waco/measure/compiler.hpp"
 #include "waco/measure/session.hpp"
 #include "waco/tune/emit.hpp"
-#include "waco/tune/plan_file.hpp"
 #include "waco/tune/problem_options.hpp"
+#include "waco/tune/tuned_plans.hpp"
 
 namespace {
 
@@ -24,6 +26,7 @@ constexpr const char* kProgram = "waco-codegen";
 constexpr const char* kExamples = R"(Examples:
   waco-codegen --schedule "spmm f32 J=256 | A: i1:U k:C i0:U [i/4] | loop: i1 k i0 j | par: i1 static x2" -o kernel.cpp
   waco-codegen plan.json mesh.mtx -o kernel.cpp
+  waco-codegen results.jsonl mesh.mtx -o kernel.cpp     (of waco-tune --list matrices.txt --op spmv -o results.jsonl)
   waco-codegen plan.json | g++ -O3 -march=native -fopenmp -x c++ -c - -o kernel.o
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 unreadable input, 4 verification failed, 5 compiler unusable.)";
@@ -31,7 +34,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 unreadable input, 4 verification failed
 struct Options {
   CommonOptions common;
   tune::ProblemOptions problem;
-  std::vector<std::string> files;  ///< as typed: a plan when no schedule is given, then a matrix
+  std::vector<std::string> files;  ///< as typed: plans when no schedule is given, then a matrix
   std::string output;
   int vector_bytes = 0;  ///< 0: of the compiler's target
 };
@@ -40,15 +43,18 @@ struct Options {
 struct Job {
   schedule::SuperSchedule point;
   codegen::KernelKind kind = codegen::KernelKind::kGenerated;
-  std::string matrix;  ///< empty: none
+  std::string matrix;                          ///< empty: none
+  std::optional<matrix::SparseTensor> tensor;  ///< that is in it
 };
 
 bool parse(int argc, char** argv, Options& options) {
   CLI::App app("Writes the C++ kernel of a schedule or of a tuned plan, packing and C interface included.",
                kProgram);
   app.footer(kExamples);
-  app.add_option("FILE", options.files,
-                 "A plan (without --schedule), then a matrix to make the kernel for and check it on")
+  app.add_option(
+         "FILE", options.files,
+         "A plan, or the results of a list (without --schedule), then a matrix to make the kernel for "
+         "and check it on")
       ->expected(0, 2);
   tune::add_problem_options(app, options.problem);
   app.add_option("-o,--output", options.output, "Write here (default: stdout)");
@@ -69,6 +75,13 @@ void set_threads(Job& job, int threads) {
   }
 }
 
+void read_matrix(Job& job) {
+  if (job.matrix.empty()) return;
+  matrix::ReadResult input = matrix::read_tensor(job.matrix);
+  for (const std::string& note : input.notes) spdlog::info("{}: {}", job.matrix, note);
+  job.tensor = std::move(input.tensor);
+}
+
 Job choose_job(const Options& options) {
   const size_t num_schedules = options.problem.schedules.size();
   if (num_schedules > 1) throw UsageError("one kernel, one --schedule");
@@ -76,21 +89,27 @@ Job choose_job(const Options& options) {
     throw UsageError("give a plan or a --schedule (see waco-codegen --help)");
   if (num_schedules == 1 && options.files.size() > 1)
     throw UsageError("with --schedule there is at most one file, the matrix");
-  tune::ProblemOptions problem = options.problem;
   Job job;
-  if (num_schedules == 0) {
-    const tune::Plan plan = tune::read_plan(options.files[0]);
-    if (plan.parts.size() > 1)
-      throw InputError(options.files[0], 0, "the plan has several parts; this version writes kernels of one");
-    problem.schedules = {schedule::to_text(plan.parts[0])};
-    if (plan.is_baseline) job.kind = codegen::KernelKind::kFixedCsr;
-  }
-  job.point = tune::choose_problem(problem).points[0];
-  if (options.common.threads > 0) set_threads(job, options.common.threads);
   const size_t matrix = 1 - num_schedules;
   if (options.files.size() > matrix) job.matrix = options.files[matrix];
   if (!job.matrix.empty() && options.vector_bytes > 0)
     throw UsageError("--vector-bytes takes no matrix: what is checked here is made for this machine");
+  if (num_schedules == 1) {
+    job.point = tune::choose_problem(options.problem).points[0];
+    read_matrix(job);
+  } else {
+    const tune::TunedPlans plans = tune::TunedPlans::read(options.files[0]);
+    const schedule::Problem problem = plans.choose_problem(options.problem);
+    if (!plans.for_all() && job.matrix.empty())
+      throw UsageError(fmt::format("{} holds plans of a list; name a matrix of it, too", options.files[0]));
+    read_matrix(job);
+    const std::string hash = job.tensor ? matrix::pattern_hash(*job.tensor) : std::string();
+    const int threads = options.common.threads > 0 ? options.common.threads : usable_threads();
+    const tune::TunedPlan& plan = plans.find(job.matrix, hash, problem, threads);
+    job.point = *plan.point;
+    if (plan.is_baseline) job.kind = codegen::KernelKind::kFixedCsr;
+  }
+  if (options.common.threads > 0) set_threads(job, options.common.threads);
   return job;
 }
 
@@ -116,9 +135,8 @@ void check(const Job& job, measure::Session& session) {
 }
 
 std::string emit_for_matrix(const Options& options, const Job& job, const StopToken& stop) {
-  const matrix::ReadResult input = matrix::read_tensor(job.matrix);
-  for (const std::string& note : input.notes) spdlog::info("{}: {}", job.matrix, note);
-  if (input.tensor.order() != schedule::sparse_order(job.point.problem.op))
+  const matrix::SparseTensor& tensor = *job.tensor;
+  if (tensor.order() != schedule::sparse_order(job.point.problem.op))
     throw UsageError(fmt::format("the schedule is for {}, which {} does not fit",
                                  schedule::name(job.point.problem.op), job.matrix));
   measure::MeasureOptions measuring;
@@ -128,12 +146,12 @@ std::string emit_for_matrix(const Options& options, const Job& job, const StopTo
   measuring.seed = options.common.seed;
   measuring.quick.budget_s = measuring.final.budget_s = 0.05;
   measuring.stop = stop;
-  measure::Session session(input.tensor, job.point.problem, measuring);
+  measure::Session session(tensor, job.point.problem, measuring);
   check(job, session);
   const Machine machine = describe_machine(session.target().command);
-  return codegen::emit_standalone(job.point, tune::operand_shape(input.tensor, job.point),
+  return codegen::emit_standalone(job.point, tune::operand_shape(tensor, job.point),
                                   session.target().vector_bytes,
-                                  tune::provenance(input.tensor, machine, version_line(kProgram)), job.kind);
+                                  tune::provenance(tensor, machine, version_line(kProgram)), job.kind);
 }
 
 int target_vector_bytes(const Options& options) {
@@ -149,7 +167,7 @@ int target_vector_bytes(const Options& options) {
 ExitCode run(const Options& options, const StopToken& stop) {
   const Job job = choose_job(options);
   std::string kernel;
-  if (job.matrix.empty()) {
+  if (!job.tensor) {
     codegen::Provenance from;
     from.tool = version_line(kProgram);
     kernel = codegen::emit_standalone(job.point, codegen::any_shape(), target_vector_bytes(options), from,

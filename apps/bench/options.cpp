@@ -84,20 +84,6 @@ bool parse(int argc, char** argv, Options& options) {
   return true;
 }
 
-schedule::Problem choose_problem(const tune::TunedPlans& plans, const tune::ProblemOptions& options) {
-  std::optional<schedule::Problem> chosen;
-  for (const schedule::Problem& problem : plans.problems()) {
-    if (!options.op.empty() && options.op != schedule::name(problem.op)) continue;
-    if (!options.type.empty() && options.type != schedule::name(problem.type)) continue;
-    if (options.rhs && *options.rhs != problem.rhs) continue;
-    if (chosen)
-      throw UsageError("the plans are for several problems; say by --op, --type and --rhs which to time");
-    chosen = problem;
-  }
-  if (!chosen) throw UsageError("--op, --type and --rhs contradict --plan, which holds no plan for that");
-  return *chosen;
-}
-
 ContestOptions contest_options(const Options& options, const std::optional<tune::TunedPlans>& plans) {
   ContestOptions contest;
   tune::TuneOptions& tuning = contest.tuning;
@@ -108,7 +94,7 @@ ContestOptions contest_options(const Options& options, const std::optional<tune:
   tuning.top = options.top;
   tuning.budget_s = options.budget_s;
   if (plans) {
-    tuning.problem = choose_problem(*plans, options.problem);
+    tuning.problem = plans->choose_problem(options.problem);
   } else {
     tune::ChosenProblem chosen = tune::choose_problem(options.problem);
     tuning.problem = chosen.problem;

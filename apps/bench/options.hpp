@@ -38,9 +38,6 @@ struct Options {
 /// False when help or the version was asked for, and printed. Throws UsageError.
 bool parse(int argc, char** argv, Options& options);
 
-/// The one problem that `plans` and the options agree on. Throws UsageError when there is none, or several.
-schedule::Problem choose_problem(const tune::TunedPlans& plans, const tune::ProblemOptions& options);
-
 /// How matrices are tuned, with the model opened that ranks; with --schedule or `plans` nothing is searched.
 ContestOptions contest_options(const Options& options, const std::optional<tune::TunedPlans>& plans);
 

@@ -192,7 +192,7 @@ TEST_CASE("cli: waco-bench times each matrix with its own plan of a list", "[cli
                                            {"search", "neighbours"},
                                            {"effort", "none"}});
   }
-  check_refused(bench().with(second, "--plan", results, "--op", "spmm"), 2, "contradict --plan");
+  check_refused(bench().with(second, "--plan", results, "--op", "spmm"), 2, "contradict " + results);
   check_refused(bench().with(second, "--plan", results, "--model", "none"), 2,
                 "nothing is tuned with --plan");
 }

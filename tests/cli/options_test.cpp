@@ -71,10 +71,10 @@ TEST_CASE("cli: a plan that is none, damaged or newer ends with code 3", "[cli]"
       "99");
   check_refused(
       codegen().with(work.write("empty.json", R"({"format": "waco-plan", "version": 1, "parts": []})")), 3,
-      "no parts");
+      "holds no plan");
   check_refused(codegen().with(work.write(
                     "bad.json", R"({"format": "waco-plan", "version": 1, "parts": [{"plan": "spmv"}]})")),
-                3, "can't be read");
+                3, "is not a plan of waco-tune");
 }
 
 TEST_CASE("cli: an unusable compiler ends with code 5", "[cli]") {

@@ -358,6 +358,20 @@ TEST_CASE("cli: a plan becomes a kernel again, checked on its matrix", "[cli]") 
   CHECK(result.out.empty());
   CHECK(result.err.find("verified") != std::string::npos);
   check_kernel(work, work.path("kernel.cpp"), matrix);
+
+  // Results of a list give each matrix its own.
+  const std::string list = work.write("list", "synthetic: stencil2d n=20\n" + matrix + "\n"),
+                    results = work.path("results.jsonl");
+  REQUIRE(tune()
+              .with("--list", list, "--op", "spmm", "--rhs", "16", "--effort", "none", "-o", results)
+              .run()
+              .ok());
+  const RunResult of_list = codegen().with(results, matrix, "-o", work.path("listed.cpp")).run();
+  INFO(of_list.err);
+  REQUIRE(of_list.ok());
+  const auto code = [](const std::string& text) { return text.substr(text.find("*/")); };
+  CHECK(code(read_file(work.path("listed.cpp"))) == code(read_file(work.path("kernel.cpp"))));
+  check_refused(codegen().with(results), 2, "name a matrix");
 }
 
 TEST_CASE("cli: waco-codegen writes a kernel for any matrix to stdout", "[cli]") {

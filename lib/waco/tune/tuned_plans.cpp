@@ -87,6 +87,23 @@ std::vector<schedule::Problem> TunedPlans::problems() const {
   return problems;
 }
 
+schedule::Problem TunedPlans::choose_problem(const ProblemOptions& options) const {
+  std::optional<schedule::Problem> chosen;
+  for (const schedule::Problem& problem : problems()) {
+    if (!options.op.empty() && options.op != schedule::name(problem.op)) continue;
+    if (!options.type.empty() && options.type != schedule::name(problem.type)) continue;
+    if (options.rhs && *options.rhs != problem.rhs) continue;
+    if (chosen)
+      throw UsageError(fmt::format(
+          "{} holds plans for several problems; say by --op, --type and --rhs for which", file_.string()));
+    chosen = problem;
+  }
+  if (!chosen)
+    throw UsageError(
+        fmt::format("--op, --type and --rhs contradict {}, which holds no plan for that", file_.string()));
+  return *chosen;
+}
+
 const TunedPlan& TunedPlans::find(const std::string& input, const std::string& matrix_hash,
                                   const schedule::Problem& problem, int threads) const {
   if (for_all_) return plans_.front();

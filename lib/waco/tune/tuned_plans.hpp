@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "waco/schedule/super_schedule.hpp"
+#include "waco/tune/problem_options.hpp"
 
 namespace waco::tune {
 
@@ -28,6 +29,13 @@ class TunedPlans {
   /// A torn last line is left out with a warning. Throws InputError when the file can't be read, holds
   /// something else or no plan, is of a newer version, or has a plan of several parts.
   static TunedPlans read(const std::filesystem::path& file);
+
+  /// Whether the file holds one plan, for any matrix.
+  bool for_all() const { return for_all_; }
+
+  /// The one problem that the plans and the options agree on. Throws UsageError when there is none, or
+  /// several.
+  schedule::Problem choose_problem(const ProblemOptions& options) const;
 
   /// What the plans are for, each problem once.
   std::vector<schedule::Problem> problems() const;
