@@ -43,8 +43,9 @@ struct Options {
 struct Job {
   schedule::SuperSchedule point;
   codegen::KernelKind kind = codegen::KernelKind::kGenerated;
-  std::string matrix;                          ///< empty: none
-  std::optional<matrix::SparseTensor> tensor;  ///< that is in it
+  codegen::OperandShape shape = codegen::any_shape();  ///< where there is no matrix
+  std::string matrix;                                  ///< empty: none
+  std::optional<matrix::SparseTensor> tensor;          ///< that is in it
 };
 
 bool parse(int argc, char** argv, Options& options) {
@@ -107,6 +108,8 @@ Job choose_job(const Options& options) {
     const int threads = options.common.threads > 0 ? options.common.threads : usable_threads();
     const tune::TunedPlan& plan = plans.find(job.matrix, hash, problem, threads);
     job.point = *plan.point;
+    // Divisors and widths as they were when it was tuned: for any shape the kernel could be much slower.
+    std::copy_n(plan.dims.begin(), std::min(plan.dims.size(), job.shape.dims.size()), job.shape.dims.begin());
     if (plan.is_baseline) job.kind = codegen::KernelKind::kFixedCsr;
   }
   if (options.common.threads > 0) set_threads(job, options.common.threads);
@@ -170,8 +173,7 @@ ExitCode run(const Options& options, const StopToken& stop) {
   if (!job.tensor) {
     codegen::Provenance from;
     from.tool = version_line(kProgram);
-    kernel = codegen::emit_standalone(job.point, codegen::any_shape(), target_vector_bytes(options), from,
-                                      job.kind);
+    kernel = codegen::emit_standalone(job.point, job.shape, target_vector_bytes(options), from, job.kind);
   } else {
     kernel = emit_for_matrix(options, job, stop);
   }

@@ -28,7 +28,9 @@ TunedPlan parse_plan(const json& document) {
   plan.cost_model = document.value("cost_model", "");
   plan.search = document.value("search", "");
   plan.effort = document.value("effort", "");
-  plan.matrix_hash = document.value("matrix", json::object()).value("hash", "");
+  const json matrix = document.value("matrix", json::object());
+  plan.matrix_hash = matrix.value("hash", "");
+  plan.dims = matrix.value("dims", std::vector<int64_t>());
   const json parts = document.value("parts", json::array());
   if (parts.size() > 1) throw UsageError(fmt::format("has {} parts; one is supported", parts.size()));
   if (parts.empty()) return plan;

@@ -17,6 +17,7 @@ struct TunedPlan {
   bool is_baseline = false;                      ///< the answer was fixed_csr itself
   std::string input;                             ///< as its list names it; empty outside of lists
   std::string matrix_hash;                       ///< of shape and pattern
+  std::vector<int64_t> dims;                     ///< of that matrix or tensor
   int threads = 0;
   std::string cost_model, search, effort;  ///< empty where the file does not say
   std::string error;                       ///< why there is no point
