@@ -100,7 +100,7 @@ static inline int waco_begin_chunk(const struct waco_packer* p, struct waco_bloc
   }
   c->rows = p->coords[0];
   if (c->rows) return 1;
-  waco_expand_rows(p, begin, end, c->row);
+  waco_expand_rows(p, begin, end, c->row - begin);
   c->rows = c->row - begin;
   return 1;
 }

@@ -517,45 +517,46 @@ TEST_CASE("storage: a format larger than any memory is an error, not a crash", "
 
 namespace {
 
-/// Formats that are packed directly, of every direct way.
+/// Formats that are packed directly, of every direct way; splits are added.
+constexpr const char* kDirectMatrices[] = {"i:U k:C",
+                                           "i:C k:C",
+                                           "i:C k:S",
+                                           "i1:U i0:U k:L",
+                                           "i1:U i0:U k:E",
+                                           "i1:U k:C i0:U",
+                                           "i1:C k:C i0:U",
+                                           "i1:C k:S i0:U",
+                                           "i:U k1:C k0:U",
+                                           "i:C k1:S k0:U",
+                                           "i1:U k1:C i0:U k0:U",
+                                           "i1:C k1:C k0:U i0:U",
+                                           "i1:U k:C i0:C",
+                                           "i1:C k:S i0:C",
+                                           "i:U k1:C k0:C",
+                                           "i1:U k1:C i0:U k0:C",
+                                           "i1:C k1:S i0:U k0:C",
+                                           "i1:C k1:S i0:C k0:S",
+                                           "i1:U k1:C i0:C k0:S",
+                                           "k:U i:C",
+                                           "k1:U i:U k0:C",
+                                           "i1:U k1:U i0:U k0:C",
+                                           "k1:U i:C k0:S",
+                                           "k1:U i1:U i0:C k0:S",
+                                           "i1:U i0:U k1:L k0:U",
+                                           "i1:U i0:U k1:E k0:U",
+                                           "i1:U k1:U k0:C i0:U",
+                                           "i1:C k1:U k0:C i0:U",
+                                           "i1:U k1:C k0:C i0:U",
+                                           "i1:C k1:C k0:C i0:U",
+                                           "i1:U k1:C k0:S i0:U",
+                                           "i1:C k1:C k0:S i0:U"};
+constexpr const char* kDirectTensors[] = {"i1:U i0:U k:L l:S", "i1:U i0:U k:E l:S", "k:U i:C l:S",
+                                          "l:U k1:U i:C k0:S", "i:U l:U k:C"};
+
 FormatSchedule direct_format(Random& random, int order) {
-  static const std::vector<std::string> kMatrix = {"i:U k:C",
-                                                   "i:C k:C",
-                                                   "i:C k:S",
-                                                   "i1:U i0:U k:L",
-                                                   "i1:U i0:U k:E",
-                                                   "i1:U k:C i0:U",
-                                                   "i1:C k:C i0:U",
-                                                   "i1:C k:S i0:U",
-                                                   "i:U k1:C k0:U",
-                                                   "i:C k1:S k0:U",
-                                                   "i1:U k1:C i0:U k0:U",
-                                                   "i1:C k1:C k0:U i0:U",
-                                                   "i1:U k:C i0:C",
-                                                   "i1:C k:S i0:C",
-                                                   "i:U k1:C k0:C",
-                                                   "i1:U k1:C i0:U k0:C",
-                                                   "i1:C k1:S i0:U k0:C",
-                                                   "i1:C k1:S i0:C k0:S",
-                                                   "i1:U k1:C i0:C k0:S",
-                                                   "k:U i:C",
-                                                   "k1:U i:U k0:C",
-                                                   "i1:U k1:U i0:U k0:C",
-                                                   "k1:U i:C k0:S",
-                                                   "k1:U i1:U i0:C k0:S",
-                                                   "i1:U i0:U k1:L k0:U",
-                                                   "i1:U i0:U k1:E k0:U",
-                                                   "i1:U k1:U k0:C i0:U",
-                                                   "i1:C k1:U k0:C i0:U",
-                                                   "i1:U k1:C k0:C i0:U",
-                                                   "i1:C k1:C k0:C i0:U",
-                                                   "i1:U k1:C k0:S i0:U",
-                                                   "i1:C k1:C k0:S i0:U"};
-  static const std::vector<std::string> kTensor = {"i1:U i0:U k:L l:S", "i1:U i0:U k:E l:S", "k:U i:C l:S",
-                                                   "l:U k1:U i:C k0:S", "i:U l:U k:C"};
   static constexpr int kSplits[] = {2, 3, 4, 7, 8, 16, 64};
-  const std::string& levels =
-      order == 2 ? kMatrix[random.below(kMatrix.size())] : kTensor[random.below(kTensor.size())];
+  const std::string levels = order == 2 ? kDirectMatrices[random.below(std::size(kDirectMatrices))]
+                                        : kDirectTensors[random.below(std::size(kDirectTensors))];
   std::string text = levels;
   const int i = kSplits[random.below(std::size(kSplits))];
   if (levels.find("i1") != std::string::npos) text += " i/" + std::to_string(i);
@@ -649,6 +650,27 @@ TEST_CASE("packer: row pointers in place of rows pack to the same arrays, sorted
     REQUIRE(waco_pack(&abi_format, &input, 8, 3, 1, &packed) == WACO_OK);
     const Storage owner(packed);
     require_identical(owner.abi(), pack(tensor, format, Op::kSpmv, ValueType::kF64, 1, false).abi());
+  }
+}
+
+TEST_CASE("packer: row pointers of many chunks of nonzeros pack to the same arrays", "[codegen]") {
+  Random random(37);
+  const SparseTensor tensor = random_tensor(random, {700, 2000}, 40000);
+  const auto row_ptr = matrix::row_pointers(tensor);
+  const waco_input input = {tensor.dims.data(), tensor.num_nonzeros(), {nullptr, tensor.coords[1].data()},
+                            row_ptr.data(),     tensor.values.data(),  8};
+  for (std::string text : kDirectMatrices) {
+    if (text.find("i1") != std::string::npos) text += " i/4";
+    if (text.find("k1") != std::string::npos) text += " k/3";
+    const FormatSchedule format = format_of(text);
+    const waco_format abi_format = to_abi(format, Op::kSpmv);
+    const Storage expected = pack(tensor, format, Op::kSpmv, ValueType::kF64, 1, false);
+    INFO(text);
+    for (const int threads : {1, 3}) {
+      waco_storage packed;
+      REQUIRE(waco_pack(&abi_format, &input, 8, threads, 1, &packed) == WACO_OK);
+      require_identical(Storage(packed).abi(), expected.abi());
+    }
   }
 }
 
