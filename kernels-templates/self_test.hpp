@@ -1,6 +1,6 @@
-// The self-test of an emitted kernel (-DWACO_SELF_TEST): reads a matrix or tensor, runs the kernel, compares
-// every result with a double-precision reference, replaces the values and compares again, and prints the
-// time.
+// The self-test of an emitted kernel (-DWACO_SELF_TEST): reads a matrix or tensor, packs it from coordinates
+// and, as a matrix, from CSR, runs the kernel, compares every result with a double-precision reference,
+// replaces the values and compares again, and prints the time.
 #ifndef WACO_SELF_TEST_HPP
 #define WACO_SELF_TEST_HPP
 
@@ -192,6 +192,14 @@ inline double excess_of_row(const Input& in, const Dense& d, int64_t rhs, int64_
   return worst;
 }
 
+/* [rows + 1] first nonzeros of the rows. */
+inline std::vector<int64_t> row_pointers(const Input& in) {
+  std::vector<int64_t> row_ptr((size_t)in.dim[0] + 1, 0);
+  for (int64_t n = 0; n < in.size(); ++n) ++row_ptr[in.coord[0][n] + 1];
+  for (int64_t r = 0; r < in.dim[0]; ++r) row_ptr[r + 1] += row_ptr[r];
+  return row_ptr;
+}
+
 /* Worst error over the whole result, in units of the bound; `out` in the order of the input for sddmm. */
 inline double check(const Input& in, const Dense& d, int64_t rhs, const std::vector<waco_value>& out) {
   double worst = 0;
@@ -201,9 +209,7 @@ inline double check(const Input& in, const Dense& d, int64_t rhs, const std::vec
       worst = std::max(worst, excess_of_nonzero(in, d, rhs, n, (double)out[n]));
     return worst;
   }
-  std::vector<int64_t> row_ptr((size_t)in.dim[0] + 1, 0);
-  for (int64_t n = 0; n < in.size(); ++n) ++row_ptr[in.coord[0][n] + 1];
-  for (int64_t r = 0; r < in.dim[0]; ++r) row_ptr[r + 1] += row_ptr[r];
+  const std::vector<int64_t> row_ptr = row_pointers(in);
 #pragma omp parallel for schedule(dynamic, 64) reduction(max : worst)
   for (int64_t r = 0; r < in.dim[0]; ++r)
     worst = std::max(worst, excess_of_row(in, d, rhs, row_ptr[r], row_ptr[r + 1], &out[r * rhs]));
@@ -249,24 +255,42 @@ inline void compare(const char* what, const Input& in, const Dense& dense, int64
   if (!(worst <= 1.0)) fail(4, std::string(what) + ": the result is wrong");
 }
 
+/* Packs the input, a matrix as CSR where `as_csr`. */
+inline Run packed(const Input& in, bool as_csr, int threads, int64_t rhs) {
+  Run run;
+  int status = WACO_OK;
+  if (as_csr) {
+    const std::vector<int64_t> row_ptr = row_pointers(in);
+    status = waco_create_csr(in.dim[0], in.dim[1], row_ptr.data(), in.coord[1].data(), in.value.data(),
+                             threads, rhs, &run.handle);
+  } else {
+    const int64_t* const coords[3] = {in.coord[0].data(), in.coord[1].data(), in.coord[2].data()};
+    status = waco_create_coo(in.dim, in.size(), coords, in.value.data(), threads, rhs, &run.handle);
+  }
+  if (status == WACO_UNFIT)
+    fail(1, "this kernel was made for operands of another shape: emit one for this matrix");
+  if (status != WACO_OK) fail(1, "packing failed with status " + std::to_string(status));
+  run.out.resize((size_t)(WACO_PLAN_OP == WACO_SDDMM ? waco_num_stored(run.handle) : in.dim[0] * rhs));
+  return run;
+}
+
 inline int main(int argc, char** argv) {
   if (argc < 2 || argc > 3) fail(2, std::string("usage: ") + argv[0] + " MATRIX.mtx|TENSOR.tns [THREADS]");
   const int threads = argc == 3 ? atoi(argv[2]) : 0;
   const int64_t rhs = WACO_PLAN_RHS;
   Input in = read(argv[1]);
   const Dense dense = dense_operands(in, rhs);
-  const int64_t* const coords[3] = {in.coord[0].data(), in.coord[1].data(), in.coord[2].data()};
-  Run run;
-  const int status = waco_create_coo(in.dim, in.size(), coords, in.value.data(), threads, rhs, &run.handle);
-  if (status == WACO_UNFIT)
-    fail(1, "this kernel was made for operands of another shape: emit one for this matrix");
-  if (status != WACO_OK) fail(1, "packing failed with status " + std::to_string(status));
-  run.out.resize((size_t)(WACO_PLAN_OP == WACO_SDDMM ? waco_num_stored(run.handle) : in.dim[0] * rhs));
+  Run run = packed(in, false, threads, rhs);
 
   printf("self-test: %s\n", WACO_PLAN_TEXT);
   printf("self-test: %lld x %lld, %lld nonzeros, %lld stored\n", (long long)in.dim[0], (long long)in.dim[1],
          (long long)in.size(), (long long)waco_num_stored(run.handle));
   compare("result", in, dense, rhs, run);
+  if (WACO_PLAN_OP != WACO_MTTKRP) {
+    waco_destroy(run.handle);
+    run = packed(in, true, threads, rhs);
+    compare("result of the matrix as CSR", in, dense, rhs, run);
+  }
   in.value = random_values(in.size(), 3);
   waco_update_values(run.handle, in.value.data());
   compare("result after replacing the values", in, dense, rhs, run);
