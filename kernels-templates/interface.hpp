@@ -1,11 +1,11 @@
 // The C interface of an emitted kernel: declarations only, readable from C and C++.
-#ifndef WACO_INTERFACE_HPP
+#if !defined(WACO_INTERFACE_HPP) || defined(WACO_DECLARATIONS_ONLY)
 #define WACO_INTERFACE_HPP
 
 #include <stdint.h>
 
 /* Two kernels in one program: compile each with its own -DWACO_PREFIX=name_ and call name_create_csr and so
- * on. */
+   on. A file that uses several includes each for its declarations, with WACO_PREFIX set to the name_. */
 #ifdef WACO_PREFIX
 #define WACO_JOIN2(a, b) a##b
 #define WACO_JOIN(a, b) WACO_JOIN2(a, b)
@@ -71,6 +71,19 @@ void waco_destroy(waco_handle* handle);
 
 #ifdef __cplusplus
 }
+#endif
+
+#if defined(WACO_PREFIX) && defined(WACO_DECLARATIONS_ONLY)
+#undef waco_abi_version
+#undef waco_create_csr
+#undef waco_create_coo
+#undef waco_run
+#undef waco_num_stored
+#undef waco_update_values
+#undef waco_unpack_values
+#undef waco_destroy
+#undef waco_handle
+#undef waco_kernel
 #endif
 
 #endif

@@ -153,42 +153,50 @@ int main(void) {
   CHECK(run("./main"));
 }
 
-TEST_CASE("standalone: two kernels live in one C program under their own prefixes", "[codegen]") {
+TEST_CASE("standalone: kernels live in one C program under their own prefixes", "[codegen]") {
   Folder folder;
-  const auto emit = [&](const char* text, const char* prefix, const char* object) {
+  const auto emit = [&](const std::string& name, const char* text, std::vector<std::string> flags) {
     const std::string source = codegen::emit_standalone(schedule::parse(text), codegen::any_shape(), 32, {});
-    const RunResult compiled = folder.compile(source, {"-fopenmp", "-c", prefix}, object);
+    std::ofstream(folder.file(name + ".cpp")) << source;
+    flags.insert(flags.end(), {"-fopenmp", "-c"});
+    const RunResult compiled = folder.compile(source, flags, name + ".o");
     INFO(compiled.err);
     REQUIRE(compiled.ok());
   };
-  emit("spmv f64 | A: i:U k:C | loop: i k | par: serial", "-DWACO_PREFIX=one_", "one.o");
-  emit("spmv f64 | A: i:C k:S | loop: i k | par: serial", "-DWACO_PREFIX=two_", "two.o");
+  emit("one", "spmv f64 | A: i:U k:C | loop: i k | par: serial", {"-DWACO_PREFIX=one_"});
+  emit("two", "spmv f64 | A: i:C k:S | loop: i k | par: serial", {"-DWACO_PREFIX=two_"});
+  emit("three", "spmv f64 | A: i:C k:C | loop: i k | par: serial", {});
   std::ofstream(folder.file("main.c")) << R"(
 #define WACO_DECLARATIONS_ONLY
 #define WACO_PREFIX one_
-#include "kernel.cpp"
-typedef struct two_handle two_handle;
-int two_create_csr(int64_t, int64_t, const int64_t*, const int64_t*, const void*, int32_t, int64_t, two_handle**);
-int two_run(two_handle*, const void*, const void*, void*);
-void two_destroy(two_handle*);
+#include "one.cpp"
+#undef WACO_PREFIX
+#define WACO_PREFIX two_
+#include "two.cpp"
+#undef WACO_PREFIX
+#include "three.cpp"
 int main(void) {
   const int64_t row_ptr[] = {0, 2, 3}, col_idx[] = {2, 0, 1};
   const double values[] = {3, 1, 2}, b[] = {10, 20, 30};
-  double c[2] = {0, 0}, d[2] = {0, 0};
+  double c[2] = {0, 0}, d[2] = {0, 0}, e[2] = {0, 0};
   one_handle* one;
   two_handle* two;
+  waco_handle* three;
   if (one_create_csr(2, 3, row_ptr, col_idx, values, 0, 0, &one)) return 1;
   if (two_create_csr(2, 3, row_ptr, col_idx, values, 0, 0, &two)) return 2;
-  if (one_run(one, b, 0, c) || two_run(two, b, 0, d)) return 3;
+  if (waco_create_csr(2, 3, row_ptr, col_idx, values, 0, 0, &three)) return 3;
+  if (one_run(one, b, 0, c) || two_run(two, b, 0, d) || waco_run(three, b, 0, e)) return 4;
   one_destroy(one);
   two_destroy(two);
+  waco_destroy(three);
   const int64_t bad[] = {0, 2, 1};
-  if (one_create_csr(2, 3, bad, col_idx, values, 0, 0, &one) != 1 || one) return 4;
-  return c[0] == 100 && c[1] == 40 && d[0] == 100 && d[1] == 40 ? 0 : 5;
+  if (one_create_csr(2, 3, bad, col_idx, values, 0, 0, &one) != 1 || one) return 5;
+  return c[0] == 100 && c[1] == 40 && d[0] == 100 && d[1] == 40 && e[0] == 100 && e[1] == 40 ? 0 : 6;
 }
 )";
-  const RunResult linked = run_process({"gcc", folder.file("main.c"), folder.file("one.o"),
-                                        folder.file("two.o"), "-fopenmp", "-o", folder.file("main")});
+  const RunResult linked =
+      run_process({"gcc", folder.file("main.c"), folder.file("one.o"), folder.file("two.o"),
+                   folder.file("three.o"), "-fopenmp", "-o", folder.file("main")});
   INFO(linked.err);
   REQUIRE(linked.ok());
   CHECK(run_process({folder.file("main")}).end.code == 0);
