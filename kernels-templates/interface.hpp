@@ -21,9 +21,9 @@
 #define waco_kernel WACO_JOIN(WACO_PREFIX, kernel)
 #endif
 
-/* What the functions return: 0 done, 1 an argument is wrong, 2 out of memory, 3 the operand does not fit the
-   compiled kernel (its indices need another width, or a split no longer divides a dimension): emit one for
-   it. */
+/* What the functions return: 0 done, 1 an argument is wrong, 2 out of memory, 3 the compiled kernel does not
+   fit (indices need another width, a split no longer divides a dimension, or the dense index has another
+   size): emit one that does. */
 #define WACO_UNFIT 3
 
 #ifdef __cplusplus
@@ -38,8 +38,8 @@ int waco_abi_version(void);
 
 /* Packs a matrix given as CSR: row_ptr [rows + 1], col_idx and values [row_ptr[rows]], 0-based; columns in
    any order within a row, none twice. The arrays may be freed afterwards. values, B, C and out are float or
-   double, as the kernel's header comment says. threads: 0 = as tuned. rhs: size of the dense index, 0 = as
-   tuned. */
+   double, as the kernel's header comment says. threads: 0 = as tuned. rhs: size of the dense index, which
+   must be the plan's; 0 stands for that. */
 int waco_create_csr(int64_t rows, int64_t cols, const int64_t* row_ptr, const int64_t* col_idx,
                     const void* values, int32_t threads, int64_t rhs, waco_handle** handle);
 

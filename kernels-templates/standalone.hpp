@@ -75,7 +75,6 @@ struct waco_part {
 };
 
 struct waco_handle {
-  int64_t rhs;
   struct waco_part part[WACO_NUM_PARTS];
 };
 
@@ -137,12 +136,12 @@ static int waco_prepare(const struct waco_part_plan* plan, struct waco_part* par
 }
 
 static int waco_create(const struct waco_input* input, int32_t threads, int64_t rhs, waco_handle** out) {
-  if (threads < 0 || (rhs != 0 && rhs != WACO_PLAN_RHS)) return WACO_BAD_ARGUMENT;
+  if (threads < 0) return WACO_BAD_ARGUMENT;
+  if (rhs != 0 && rhs != WACO_PLAN_RHS) return WACO_UNFIT;
   waco_handle* handle = (waco_handle*)calloc(1, sizeof(waco_handle));
   if (!handle) return WACO_OUT_OF_MEMORY;
   const struct waco_part_plan* plan = &waco_plan_parts[0];
   struct waco_part* part = &handle->part[0];
-  handle->rhs = WACO_PLAN_RHS;
   part->threads = threads > 0 ? threads : plan->threads;
   const int uses_scratch = plan->scratch_bytes + plan->scratch_bytes_per_row > 0;
   if (uses_scratch && part->threads > plan->threads) part->threads = plan->threads;
@@ -197,7 +196,7 @@ extern "C" int waco_run(waco_handle* handle, const void* b, const void* c, void*
   call.dense[0] = b;
   call.dense[1] = c;
   call.out = out;
-  call.rhs = handle->rhs;
+  call.rhs = WACO_PLAN_RHS;
   call.threads = part->threads;
   call.chunk = plan->chunk;
   call.prefetch = plan->prefetch;

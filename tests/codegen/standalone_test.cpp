@@ -129,6 +129,9 @@ int main(void) {
   const double b[] = {1, 2, 3, 4, 5, 6}, c[] = {1, 1, 2, 0, 0, 3}; /* rows of B and columns of C */
   double stored[16], result[3];
   waco_handle* handle;
+  if (waco_create_coo(dims, 3, coords, values, 0, 3, &handle) != WACO_UNFIT || handle) return 9;
+  if (waco_create_coo(dims, 3, coords, values, 0, 2, &handle)) return 10;
+  waco_destroy(handle);
   if (waco_create_coo(dims, 3, coords, values, 0, 0, &handle)) return 1;
   if (waco_num_stored(handle) != 6) return 2;
   if (waco_run(handle, b, c, stored) || waco_unpack_values(handle, stored, result)) return 3;
