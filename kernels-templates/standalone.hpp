@@ -164,7 +164,10 @@ extern "C" int waco_create_coo(const int64_t* dims, int64_t nnz, const int64_t* 
   *handle = 0;
   if (!dims || nnz < 0 || !coords || (nnz > 0 && !values)) return WACO_BAD_ARGUMENT;
   struct waco_input input = {dims, nnz, {0, 0, 0}, 0, values, (int)sizeof(waco_value)};
-  for (int m = 0; m < waco_plan_parts[0].format.order; ++m) input.coords[m] = coords[m];
+  for (int m = 0; m < waco_plan_parts[0].format.order; ++m) {
+    if (nnz > 0 && !coords[m]) return WACO_BAD_ARGUMENT;
+    input.coords[m] = coords[m];
+  }
   return waco_create(&input, threads, rhs, handle);
 }
 

@@ -129,6 +129,8 @@ int main(void) {
   const double b[] = {1, 2, 3, 4, 5, 6}, c[] = {1, 1, 2, 0, 0, 3}; /* rows of B and columns of C */
   double stored[16], result[3];
   waco_handle* handle;
+  const int64_t* missing[] = {rows, 0};
+  if (waco_create_coo(dims, 3, missing, values, 0, 0, &handle) != 1 || handle) return 8;
   if (waco_create_coo(dims, 3, coords, values, 0, 3, &handle) != WACO_UNFIT || handle) return 9;
   if (waco_create_coo(dims, 3, coords, values, 0, 2, &handle)) return 10;
   waco_destroy(handle);
