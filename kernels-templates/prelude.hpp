@@ -1,5 +1,5 @@
 // Vector types and small helpers that generated kernels use. Compiles on its own with the defaults below;
-// emission defines WACO_VALUE, WACO_POS and the vector widths it needs.
+// emission defines WACO_F64 for doubles, and WACO_POS.
 #ifndef WACO_PRELUDE_HPP
 #define WACO_PRELUDE_HPP
 

@@ -126,7 +126,6 @@ void Emitter::emit_scope(int depth, const Env& env) {
   const bool dense_output = shape_.axis == VectorAxis::kDense && !schedule::output_is_sparse(op());
   const bool from_output = buffered_ || (dense_output && !shape_.stores && !shape_.copies_are_outputs);
   declare(scope, from_output);
-  scope_ = scope;
   if (steps_hold_scope()) {
     emit_leaves(env);
   } else {
