@@ -7,23 +7,6 @@ namespace waco::codegen {
 
 using schedule::LevelKind;
 
-namespace {
-
-const char* crd_type(int bytes) {
-  switch (bytes) {
-    case 1:
-      return "uint8_t";
-    case 2:
-      return "uint16_t";
-    case 4:
-      return "int32_t";
-    default:
-      return "int64_t";
-  }
-}
-
-}  // namespace
-
 Emitter::Emitter(KernelShape shape) : shape_(std::move(shape)) {
   tile_.num_vectors = shape_.num_vectors;
   if (shape_.tile_tail > 0) tile_.tail = std::to_string(shape_.tile_tail);
@@ -57,7 +40,7 @@ void Emitter::emit_prologue() {
   if (compute().threads > 1) out_.margin("#include <omp.h>");
   out_.margin(std::string(template_text("abi.hpp")));
   if (shape_.point.problem.type == schedule::ValueType::kF64) out_.margin("#define WACO_F64");
-  out_.margin(fmt::format("#define WACO_POS {}", shape_.binding.pos_bytes == 4 ? "int32_t" : "int64_t"));
+  out_.margin(fmt::format("#define WACO_POS {}", integer_type(shape_.binding.pos_bytes)));
   out_.margin(std::string(template_text("prelude.hpp")));
 }
 
@@ -69,7 +52,7 @@ void Emitter::emit_locals() {
     const auto& level = format().levels[static_cast<size_t>(l)];
     local("int64_t", fmt::format("n{}", l), fmt::format("a->level[{}].extent", l));
     if (level.kind == LevelKind::kUncompressed) continue;
-    const char* type = crd_type(shape_.binding.crd_bytes[static_cast<size_t>(l)]);
+    const char* type = integer_type(shape_.binding.crd_bytes[static_cast<size_t>(l)]);
     local(fmt::format("{}*", type), fmt::format("crd{}", l),
           fmt::format("(const {}*)a->level[{}].crd", type, l));
     if (is_lane_kind(level.kind))

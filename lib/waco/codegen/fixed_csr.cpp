@@ -65,15 +65,10 @@ std::string fixed_csr_source(const schedule::Problem& problem, const Binding& bi
   std::string source =
       fmt::format("#define WACO_OP_{}\n#define WACO_RHS {}\n#define WACO_VALUE {}\n#define WACO_POS {}\n", op,
                   problem.rhs, problem.type == schedule::ValueType::kF32 ? "float" : "double",
-                  binding.pos_bytes == 4 ? "int32_t" : "int64_t");
-  for (int l = 0; l < schedule::sparse_order(problem.op); ++l) {
-    const int bytes = binding.crd_bytes[static_cast<size_t>(l)];
-    source += fmt::format("#define WACO_CRD{} {}\n", l,
-                          bytes == 1   ? "uint8_t"
-                          : bytes == 2 ? "uint16_t"
-                          : bytes == 8 ? "int64_t"
-                                       : "int32_t");
-  }
+                  integer_type(binding.pos_bytes));
+  for (int l = 0; l < schedule::sparse_order(problem.op); ++l)
+    source +=
+        fmt::format("#define WACO_CRD{} {}\n", l, integer_type(binding.crd_bytes[static_cast<size_t>(l)]));
   std::string text(template_text("fixed_csr.hpp"));
   const std::string include = "#include \"kernels-templates/abi.hpp\"\n";
   text.replace(text.find(include), include.size(), std::string(template_text("abi.hpp")));

@@ -10,6 +10,19 @@ namespace waco::codegen {
 using schedule::LevelKind;
 using schedule::LoopKind;
 
+const char* integer_type(int bytes) {
+  switch (bytes) {
+    case 1:
+      return "uint8_t";
+    case 2:
+      return "uint16_t";
+    case 8:
+      return "int64_t";
+    default:
+      return "int32_t";
+  }
+}
+
 Binding bind(const schedule::SuperSchedule& point, const std::array<int64_t, 3>& dims,
              int64_t num_positions_bound, int vector_bytes) {
   Binding binding;

@@ -19,6 +19,9 @@ struct Binding {
   int32_t vector_bytes = 32;    ///< 16, 32 or 64: the target's vector registers
 };
 
+/// C type of coordinates or positions of so many bytes; int32_t for none (0).
+const char* integer_type(int bytes);
+
 /// The binding of a format over these dimensions; equal to what packing will produce when
 /// `num_positions_bound` (an upper bound of positions in any level) is on the same side of 2^31.
 Binding bind(const schedule::SuperSchedule& point, const std::array<int64_t, 3>& dims,
