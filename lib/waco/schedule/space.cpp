@@ -83,8 +83,7 @@ void repair_compute(SuperSchedule& point, const SpaceLimits& limits) {
   if (compute.parallel >= 0 && has_dense_index(point.problem.op) &&
       compute.parallel + 1 == static_cast<int32_t>(compute.loops.size()))
     compute.parallel = -1;
-  if (compute.policy == Policy::kDynamic && compute.chunk < 1)
-    compute.chunk = point.problem.op == Op::kSpmv ? 128 : 32;
+  if (compute.policy == Policy::kDynamic && compute.chunk < 1) compute.chunk = csr_chunk(point.problem.op);
   if (compute.policy == Policy::kBalanced && illegal_reason(point)) compute.policy = Policy::kStatic;
 }
 
