@@ -327,11 +327,6 @@ Op op_of(const SparseTensor& tensor) {
 FormatSchedule format_of(const std::string& text, Op op = Op::kSpmv) {
   // Levels and brackets only; the loops that complete a point play no part here.
   FormatSchedule format;
-  static const std::map<char, LevelKind> kKinds = {{'U', LevelKind::kUncompressed},
-                                                   {'C', LevelKind::kCompressed},
-                                                   {'S', LevelKind::kSingleton},
-                                                   {'E', LevelKind::kEll},
-                                                   {'L', LevelKind::kSliced}};
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find(' ', at), text.size());
     const std::string word = text.substr(at, end - at);
@@ -346,7 +341,7 @@ FormatSchedule format_of(const std::string& text, Op op = Op::kSpmv) {
     if (slash != std::string::npos) {
       format.split[index] = std::stoi(word.substr(slash + 1));
     } else {
-      format.levels.push_back({{index, word[1] == '0'}, kKinds.at(word[colon + 1])});
+      format.levels.push_back({{index, word[1] == '0'}, schedule::parse_level_kind(word[colon + 1]).value()});
     }
   }
   return format;

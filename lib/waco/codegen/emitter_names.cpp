@@ -22,9 +22,7 @@ std::string Emitter::fresh(const std::string& prefix) {
 }
 
 std::string Emitter::var_name(Var var) const {
-  const char letter = schedule::index_name(op(), var.index);
-  if (!is_dense(var) && split(var.index) == 1) return std::string(1, letter);
-  return fmt::format("{}{}", letter, var.inner ? 0 : 1);
+  return schedule::var_name(op(), var, is_dense(var) || split(var.index) > 1);
 }
 
 std::string Emitter::extent(Var var) const {

@@ -19,12 +19,12 @@ constexpr int kNumWindows = 25;    // none, then by floor(log2)
 constexpr int kNumThreadUses = 3;  // one, some, all
 constexpr int kNumInnermost = 5;   // walks of the innermost loop: all but absent and unrolled
 
-std::string var_name(Op op, int var) {
-  return std::string(1, index_name(op, var / 2)) + (var % 2 == 0 ? '1' : '0');
-}
-
 int var_number(Var var) {
   return 2 * var.index + (var.inner ? 1 : 0);
+}
+
+std::string name_of_number(Op op, int var) {
+  return var_name(op, {static_cast<int8_t>(var / 2), var % 2 == 1}, true);
 }
 
 template <typename Choices>
@@ -44,8 +44,9 @@ EncodingLayout make_layout(Op op) {
   };
   for (int mode = 0; mode < order; ++mode)
     field(std::string("split_") + index_name(op, mode), kSplits.size());
-  for (int var = 0; var < layout.num_level_vars; ++var) field("level_" + var_name(op, var), kNumKinds + 1);
-  for (int var = 0; var < layout.num_level_vars; ++var) field("walk_" + var_name(op, var), kNumWalks);
+  for (int var = 0; var < layout.num_level_vars; ++var)
+    field("level_" + name_of_number(op, var), kNumKinds + 1);
+  for (int var = 0; var < layout.num_level_vars; ++var) field("walk_" + name_of_number(op, var), kNumWalks);
   field("innermost", kNumInnermost);
   if (has_dense_index(op)) field("tile", kTiles.size() + 1);
   field("parallel", static_cast<size_t>(layout.num_loop_vars) + 1);

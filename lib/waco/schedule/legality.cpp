@@ -18,14 +18,6 @@ bool is_one_of(const Choices& choices, int32_t value) {
   return std::find(choices.begin(), choices.end(), value) != choices.end();
 }
 
-std::string var_name(const SuperSchedule& point, Var var) {
-  const bool dense = var.index >= sparse_order(point.problem.op);
-  const bool divided =
-      dense ? point.compute.dense_tile > 0 : point.format.split[static_cast<size_t>(var.index)] > 1;
-  const char letter = index_name(point.problem.op, var.index);
-  return divided ? fmt::format("{}{}", letter, var.inner ? 0 : 1) : std::string(1, letter);
-}
-
 /// What every later check relies on: variables, splits and positions in range.
 Reason check_ranges(const SuperSchedule& point) {
   const Op op = point.problem.op;

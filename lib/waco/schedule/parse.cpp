@@ -13,8 +13,6 @@
 namespace waco::schedule {
 namespace {
 
-constexpr std::string_view kKindLetters = "UCSEL";  // in the order of LevelKind
-
 [[noreturn]] void fail(std::string_view part, std::string_view why) {
   throw UsageError(fmt::format("schedule: '{}': {}", part, why));
 }
@@ -165,11 +163,11 @@ class Parser {
   void parse_level(std::string_view word) {
     const size_t colon = word.find(':');
     const std::string_view letter = colon == std::string_view::npos ? "" : word.substr(colon + 1);
-    const size_t kind = letter.size() == 1 ? kKindLetters.find(letter[0]) : std::string_view::npos;
-    if (kind == std::string_view::npos) fail(word, "expected a level such as k:C, of kind U, C, S, E or L");
+    const auto kind = letter.size() == 1 ? parse_level_kind(letter[0]) : std::nullopt;
+    if (!kind) fail(word, "expected a level such as k:C, of kind U, C, S, E or L");
     const Var var = parse_var(word.substr(0, colon), word);
     if (var.index >= sparse_order(op())) fail(word, "the dense index has no level");
-    point_.format.levels.push_back({var, static_cast<LevelKind>(kind)});
+    point_.format.levels.push_back({var, *kind});
   }
 
   void parse_parallel(std::string_view section) {

@@ -7,15 +7,6 @@
 #include "waco/base/error.hpp"
 
 namespace waco::schedule {
-namespace {
-
-LevelKind kind_of(char letter) {
-  const size_t kind = std::string_view("UCSEL").find(letter);
-  WACO_ASSERT(kind != std::string_view::npos);
-  return static_cast<LevelKind>(kind);
-}
-
-}  // namespace
 
 FormatSchedule format_recipe(std::string_view levels, const std::array<int32_t, 3>& split,
                              int64_t sort_window) {
@@ -27,9 +18,11 @@ FormatSchedule format_recipe(std::string_view levels, const std::array<int32_t, 
     levels.remove_prefix(std::min(levels.size(), word.size() + 1));
     const auto mode = static_cast<int8_t>(word[0] - 'a');
     WACO_ASSERT(mode >= 0 && mode < 3 && word.size() >= 3);
+    const auto kind = parse_level_kind(word.back());
+    WACO_ASSERT(kind);
     const bool inner = word[1] == '0';
     if (inner && split[static_cast<size_t>(mode)] == 1) continue;
-    format.levels.push_back({{mode, inner}, kind_of(word.back())});
+    format.levels.push_back({{mode, inner}, *kind});
   }
   return format;
 }

@@ -1,7 +1,35 @@
-// The baseline as a point of the space.
+// What the parts of a point are called, and the baseline as a point of the space.
 #include "waco/schedule/super_schedule.hpp"
 
 namespace waco::schedule {
+namespace {
+
+constexpr std::string_view kKindLetters = "UCSEL";  // in the order of LevelKind
+
+}  // namespace
+
+char kind_letter(LevelKind kind) {
+  return kKindLetters[static_cast<size_t>(kind)];
+}
+
+std::optional<LevelKind> parse_level_kind(char letter) {
+  const size_t kind = kKindLetters.find(letter);
+  if (kind == std::string_view::npos) return std::nullopt;
+  return static_cast<LevelKind>(kind);
+}
+
+std::string var_name(Op op, Var var, bool divided) {
+  std::string text(1, index_name(op, var.index));
+  if (divided) text += var.inner ? '0' : '1';
+  return text;
+}
+
+std::string var_name(const SuperSchedule& point, Var var) {
+  const Op op = point.problem.op;
+  const bool dense = var.index >= sparse_order(op);
+  return var_name(
+      op, var, dense ? point.compute.dense_tile > 0 : point.format.split[static_cast<size_t>(var.index)] > 1);
+}
 
 int32_t csr_chunk(Op op) {
   return op == Op::kSpmv ? 128 : 32;

@@ -22,6 +22,9 @@ enum class LevelKind : uint8_t {
   kSliced,        ///< L: width per slice (SELL-C-sigma), one crd per lane and slot
 };
 
+char kind_letter(LevelKind kind);  ///< 'U', 'C', 'S', 'E' or 'L'
+std::optional<LevelKind> parse_level_kind(char letter);
+
 /// E and L: rows side by side in lanes, each lane filled slot after slot.
 inline bool is_lane_kind(LevelKind kind) {
   return kind == LevelKind::kEll || kind == LevelKind::kSliced;
@@ -33,6 +36,9 @@ struct Var {
   bool inner = false;
   bool operator==(const Var&) const = default;
 };
+
+/// The index's letter, with 1 (outer) or 0 (inner) where the index is divided: "i", "i1", "i0".
+std::string var_name(Op op, Var var, bool divided);
 
 struct Level {
   Var var;
@@ -73,6 +79,9 @@ struct SuperSchedule {
   ComputeSchedule compute;
   bool operator==(const SuperSchedule&) const = default;
 };
+
+/// What `var`, dense ones included, is called in this point.
+std::string var_name(const SuperSchedule& point, Var var);
 
 /// Why a point is illegal, or nullopt when it is legal. Rules: docs/superschedule.md.
 std::optional<std::string> illegal_reason(const SuperSchedule& point);

@@ -8,24 +8,10 @@
 namespace waco::schedule {
 namespace {
 
-constexpr std::string_view kKindLetters = "UCSEL";  // in the order of LevelKind
-
-std::string var_text(Op op, Var var, bool divided) {
-  std::string text(1, index_name(op, var.index));
-  if (divided) text += var.inner ? '0' : '1';
-  return text;
-}
-
-bool is_divided(const SuperSchedule& point, Var var) {
-  if (var.index >= sparse_order(point.problem.op)) return point.compute.dense_tile > 0;
-  return point.format.split[static_cast<size_t>(var.index)] > 1;
-}
-
 std::string parallel_text(const SuperSchedule& point) {
   const ComputeSchedule& compute = point.compute;
   if (compute.parallel < 0) return "serial";
-  const Var var = compute.loops[static_cast<size_t>(compute.parallel)];
-  const std::string name = var_text(point.problem.op, var, is_divided(point, var));
+  const std::string name = var_name(point, compute.loops[static_cast<size_t>(compute.parallel)]);
   switch (compute.policy) {
     case Policy::kDynamic:
       return fmt::format("{} dynamic,{} x{}", name, compute.chunk, compute.threads);
@@ -44,8 +30,8 @@ std::string to_text(const FormatSchedule& format, Op op) {
   std::string brackets;
   for (const Level& level : format.levels) {
     const bool divided = format.split[static_cast<size_t>(level.var.index)] > 1;
-    text += fmt::format("{}{}:{}", text.empty() ? "" : " ", var_text(op, level.var, divided),
-                        kKindLetters[static_cast<size_t>(level.kind)]);
+    text += fmt::format("{}{}:{}", text.empty() ? "" : " ", var_name(op, level.var, divided),
+                        kind_letter(level.kind));
   }
   for (int mode = 0; mode < sparse_order(op); ++mode) {
     const int32_t split = format.split[static_cast<size_t>(mode)];
@@ -65,7 +51,7 @@ std::string to_text(const SuperSchedule& point) {
   if (has_dense_index(op))
     text += fmt::format(" {}={}", static_cast<char>(std::toupper(index_name(op, dense))), point.problem.rhs);
   text += fmt::format(" | A: {} | loop:", to_text(point.format, op));
-  for (const Var var : compute.loops) text += fmt::format(" {}", var_text(op, var, is_divided(point, var)));
+  for (const Var var : compute.loops) text += fmt::format(" {}", var_name(point, var));
   if (compute.dense_tile > 0) text += fmt::format(" [{}/{}]", index_name(op, dense), compute.dense_tile);
   text += fmt::format(" | par: {}", parallel_text(point));
   std::string extras;
