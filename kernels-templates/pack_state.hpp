@@ -50,7 +50,8 @@ static inline void waco_begin_storage(struct waco_packer* p, const struct waco_f
   for (int l = p->levels - 1; l >= 0; --l) {
     const int mode = format->level[l].mode, kind = format->level[l].kind;
     const int64_t split = format->split[mode], dim = p->dims[mode];
-    out->level[l].extent = split == 1 ? dim : format->level[l].inner ? split : (dim + split - 1) / split;
+    const int64_t blocks = dim / split + (dim % split > 0);
+    out->level[l].extent = format->level[l].inner ? split : blocks;
     const int joined = l + 1 < p->levels && format->level[l + 1].kind == WACO_S;
     p->group_last[l] = joined ? p->group_last[l + 1] : l;
     if (p->last_counted == 0 && kind != WACO_U) p->last_counted = l;

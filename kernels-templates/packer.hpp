@@ -47,10 +47,10 @@ static inline int waco_pack_any(struct waco_packer* p) {
   if (!cursors) return WACO_OUT_OF_MEMORY;
   int ok = 1;
   if (p->sliced) {
-    const int64_t stored_rows = s->level[0].extent * p->format->split[0];
-    p->lane_length = (int64_t*)waco_allocate(stored_rows, sizeof(int64_t));
+    const int64_t slices = s->level[0].extent, slice_bytes = p->format->split[0] * (int64_t)sizeof(int64_t);
+    p->lane_length = (int64_t*)waco_allocate(slices, slice_bytes);
     ok = p->lane_length != nullptr;
-    if (ok) waco_zero(p->lane_length, stored_rows * (int64_t)sizeof(int64_t), p->threads);
+    if (ok) waco_zero(p->lane_length, slices * slice_bytes, p->threads);
     if (ok) waco_count(p, cursors);
     ok = ok && waco_measure_slices(p, p->threads);
   } else {

@@ -501,6 +501,15 @@ TEST_CASE("storage: every array is aligned and followed by zeroed padding", "[co
   }
 }
 
+TEST_CASE("storage: dimensions up to the largest number are split without overflow", "[codegen]") {
+  const int64_t dim = std::numeric_limits<int64_t>::max();
+  const SparseTensor tensor = make_tensor({dim, 5}, {{0, 4}, {dim - 1, 2}});
+  const Storage storage = pack(tensor, format_of("i1:C k:S i0:U i/3"), Op::kSpmv, ValueType::kF32, 2);
+  CHECK(waco_load_crd(&storage.abi().level[0], 1) == (dim - 1) / 3);
+  CHECK_THROWS_AS(pack(tensor, format_of("i1:U i0:U k:L i/2"), Op::kSpmv, ValueType::kF32, 2),
+                  EnvironmentError);
+}
+
 TEST_CASE("storage: a format larger than any memory is an error, not a crash", "[codegen]") {
   const int64_t dim = int64_t{1} << 31;
   const SparseTensor tensor = make_tensor({dim, dim}, {{0, 0}, {dim - 1, dim - 1}});
