@@ -194,6 +194,7 @@ extern "C" int waco_run(waco_handle* handle, const void* b, const void* c, void*
   const int reads_c = WACO_PLAN_OP == WACO_SDDMM || WACO_PLAN_OP == WACO_MTTKRP;
   const int reads = part->a.num_stored > 0, writes = WACO_PLAN_OP == WACO_SDDMM ? reads : part->a.dim[0] > 0;
   if ((reads && (!b || (reads_c && !c))) || (writes && !out)) return WACO_BAD_ARGUMENT;
+  if (!writes) return WACO_OK;
   struct waco_call call;
   memset(&call, 0, sizeof call);
   call.dense[0] = b;
