@@ -11,17 +11,20 @@
 
 #ifdef WACO_F64
 typedef double value_t;
-typedef int64_t lane_t;
+typedef long long lane_t;
+#define WACO_X86(NAME, WIDTH) __builtin_ia32_##NAME##pd##WIDTH
 #else
 typedef float value_t;
 typedef int32_t lane_t;
+#define WACO_X86(NAME, WIDTH) __builtin_ia32_##NAME##ps##WIDTH
 #endif
 typedef WACO_POS pos_t;
 
 #define WACO_INLINE static inline __attribute__((always_inline, unused))
 
 /* vecN: N values; vecNu: the same at any address. loadN / storeN move whole vectors, load_partN / store_partN
-   the first n values (the rest reads as 0), sumN adds the lanes. */
+   the first n values (0 to N of them; the rest reads as 0 and its memory is not touched), sumN adds the
+   lanes. */
 #define WACO_VECTOR(N)                                                                                \
   typedef value_t vec##N __attribute__((vector_size(N * sizeof(value_t))));                           \
   typedef lane_t mask##N __attribute__((vector_size(N * sizeof(value_t))));                           \
@@ -31,14 +34,6 @@ typedef WACO_POS pos_t;
   }                                                                                                   \
   WACO_INLINE void store##N(value_t* p, vec##N v) {                                                   \
     *(vec##N##u*)p = v;                                                                               \
-  }                                                                                                   \
-  WACO_INLINE vec##N load_part##N(const value_t* p, int64_t n) {                                      \
-    vec##N v = {};                                                                                    \
-    __builtin_memcpy(&v, p, (uint64_t)n * sizeof(value_t));                                           \
-    return v;                                                                                         \
-  }                                                                                                   \
-  WACO_INLINE void store_part##N(value_t* p, vec##N v, int64_t n) {                                   \
-    __builtin_memcpy(p, &v, (uint64_t)n * sizeof(value_t));                                           \
   }
 
 /* streamN: storeN past the caches, at an address aligned to the vector; waco_stream_end: before others read
@@ -49,11 +44,6 @@ typedef WACO_POS pos_t;
     __builtin_nontemporal_store(v, (vec##N*)p);      \
   }
 #elif defined(__SSE2__)
-#ifdef WACO_F64
-#define WACO_MOVNT(WIDTH) __builtin_ia32_movntpd##WIDTH
-#else
-#define WACO_MOVNT(WIDTH) __builtin_ia32_movntps##WIDTH
-#endif
 typedef value_t waco_xmm __attribute__((vector_size(16)));
 typedef value_t waco_ymm __attribute__((vector_size(32)));
 typedef value_t waco_zmm __attribute__((vector_size(64)));
@@ -66,16 +56,16 @@ WACO_INLINE void waco_stream(Vec* p, Vec v) {
   *p = v;
 }
 WACO_INLINE void waco_stream(waco_xmm* p, waco_xmm v) {
-  WACO_MOVNT()((value_t*)p, v);
+  WACO_X86(movnt, )((value_t*)p, v);
 }
 #ifdef __AVX__
 WACO_INLINE void waco_stream(waco_ymm* p, waco_ymm v) {
-  WACO_MOVNT(256)((value_t*)p, v);
+  WACO_X86(movnt, 256)((value_t*)p, v);
 }
 #endif
 #ifdef __AVX512F__
 WACO_INLINE void waco_stream(waco_zmm* p, waco_zmm v) {
-  WACO_MOVNT(512)((value_t*)p, v);
+  WACO_X86(movnt, 512)((value_t*)p, v);
 }
 #endif
 #else
@@ -99,39 +89,124 @@ WACO_STREAM(4)
 WACO_STREAM(8)
 WACO_STREAM(16)
 
-WACO_INLINE value_t sum2(vec2 v) {
-  return v[0] + v[1];
-}
+/* N numbers from x on. */
+#define WACO_FROM2(x) x, x + 1
+#define WACO_FROM4(x) WACO_FROM2(x), WACO_FROM2(x + 2)
+#define WACO_FROM8(x) WACO_FROM4(x), WACO_FROM4(x + 4)
+#define WACO_FROM16(x) WACO_FROM8(x), WACO_FROM8(x + 8)
+
+/* lowN, highN: a vector's halves; joinN: a vector of two halves. */
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
 #define WACO_HAS_SHUFFLE
 #endif
 #endif
 #ifdef WACO_HAS_SHUFFLE
+#define WACO_HALVES(N, H)                                       \
+  WACO_INLINE vec##H low##N(vec##N v) {                         \
+    return __builtin_shufflevector(v, v, WACO_FROM##H(0));      \
+  }                                                             \
+  WACO_INLINE vec##H high##N(vec##N v) {                        \
+    return __builtin_shufflevector(v, v, WACO_FROM##H(H));      \
+  }                                                             \
+  WACO_INLINE vec##N join##N(vec##H low, vec##H high) {         \
+    return __builtin_shufflevector(low, high, WACO_FROM##N(0)); \
+  }
+#else /* GCC before 12 */
+#define WACO_LANES2(v, x) v[x], v[x + 1]
+#define WACO_LANES4(v, x) WACO_LANES2(v, x), WACO_LANES2(v, x + 2)
+#define WACO_LANES8(v, x) WACO_LANES4(v, x), WACO_LANES4(v, x + 4)
+#define WACO_HALVES(N, H)                                         \
+  WACO_INLINE vec##H low##N(vec##N v) {                           \
+    return vec##H{WACO_LANES##H(v, 0)};                           \
+  }                                                               \
+  WACO_INLINE vec##H high##N(vec##N v) {                          \
+    return vec##H{WACO_LANES##H(v, H)};                           \
+  }                                                               \
+  WACO_INLINE vec##N join##N(vec##H low, vec##H high) {           \
+    return vec##N{WACO_LANES##H(low, 0), WACO_LANES##H(high, 0)}; \
+  }
+#endif
+WACO_HALVES(4, 2)
+WACO_HALVES(8, 4)
+WACO_HALVES(16, 8)
+
+/* Parts go in halves, or by a mask where that saves moves: never by way of memory, where a vector that is
+   read after pieces of it were written waits for them. */
+#define WACO_PART(N, H)                                             \
+  WACO_INLINE vec##N load_part##N(const value_t* p, int64_t n) {    \
+    if (n <= H) return join##N(load_part##H(p, n), vec##H{});       \
+    return join##N(load##H(p), load_part##H(p + H, n - H));         \
+  }                                                                 \
+  WACO_INLINE void store_part##N(value_t* p, vec##N v, int64_t n) { \
+    if (n <= H) return store_part##H(p, low##N(v), n);              \
+    store##H(p, low##N(v));                                         \
+    store_part##H(p + H, high##N(v), n - H);                        \
+  }
+#define WACO_PART_MASKED(N, H, LOAD, STORE)                                              \
+  WACO_INLINE vec##N load_part##N(const value_t* p, int64_t n) {                         \
+    if (__builtin_constant_p(n) && n <= H) return join##N(load_part##H(p, n), vec##H{}); \
+    return LOAD;                                                                         \
+  }                                                                                      \
+  WACO_INLINE void store_part##N(value_t* p, vec##N v, int64_t n) {                      \
+    if (__builtin_constant_p(n) && n <= H) return store_part##H(p, low##N(v), n);        \
+    STORE;                                                                               \
+  }
+#if defined(__AVX512VL__) && !defined(__clang__)
+#define WACO_PART256(N, H)                                                                 \
+  WACO_PART_MASKED(N, H, WACO_X86(loadu, 256_mask)(p, vec##N{}, (uint8_t)((1u << n) - 1)), \
+                   WACO_X86(storeu, 256_mask)(p, v, (uint8_t)((1u << n) - 1)))
+#elif defined(__AVX__)
+#define WACO_PART256(N, H)                                                                                \
+  WACO_PART_MASKED(N, H, WACO_X86(maskload, 256)((const vec##N*)p, mask##N{WACO_FROM##N(0)} < (lane_t)n), \
+                   WACO_X86(maskstore, 256)((vec##N*)p, mask##N{WACO_FROM##N(0)} < (lane_t)n, v))
+#else
+#define WACO_PART256(N, H) WACO_PART(N, H)
+#endif
+#ifdef __AVX512F__
+#define WACO_PART512(N, H)                                                                  \
+  WACO_PART_MASKED(N, H, WACO_X86(loadu, 512_mask)(p, vec##N{}, (uint16_t)((1u << n) - 1)), \
+                   WACO_X86(storeu, 512_mask)(p, v, (uint16_t)((1u << n) - 1)))
+#else
+#define WACO_PART512(N, H) WACO_PART(N, H)
+#endif
+WACO_INLINE vec2 load_part2(const value_t* p, int64_t n) {
+  return vec2{n > 0 ? p[0] : 0, n > 1 ? p[1] : 0};
+}
+WACO_INLINE void store_part2(value_t* p, vec2 v, int64_t n) {
+  if (n > 0) p[0] = v[0];
+  if (n > 1) p[1] = v[1];
+}
+#ifdef WACO_F64
+WACO_PART256(4, 2)
+WACO_PART512(8, 4)
+WACO_PART(16, 8)
+#else
+WACO_PART(4, 2)
+WACO_PART256(8, 4)
+WACO_PART512(16, 8)
+#endif
+
+WACO_INLINE value_t sum2(vec2 v) {
+  return v[0] + v[1];
+}
+#ifdef WACO_HAS_SHUFFLE
 WACO_INLINE value_t sum4(vec4 v) {
   v += __builtin_shufflevector(v, v, 2, 3, 0, 1);
   v += __builtin_shufflevector(v, v, 1, 0, 3, 2);
   return v[0];
 }
-WACO_INLINE value_t sum8(vec8 v) {
-  return sum4(__builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7));
-}
-WACO_INLINE value_t sum16(vec16 v) {
-  return sum8(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
-              __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
-}
-#else /* GCC before 12 */
+#else
 WACO_INLINE value_t sum4(vec4 v) {
   return (v[0] + v[2]) + (v[1] + v[3]);
 }
+#endif
 WACO_INLINE value_t sum8(vec8 v) {
-  return sum4(vec4{v[0] + v[4], v[1] + v[5], v[2] + v[6], v[3] + v[7]});
+  return sum4(low8(v) + high8(v));
 }
 WACO_INLINE value_t sum16(vec16 v) {
-  return sum8(vec8{v[0] + v[8], v[1] + v[9], v[2] + v[10], v[3] + v[11], v[4] + v[12], v[5] + v[13],
-                   v[6] + v[14], v[7] + v[15]});
+  return sum8(low16(v) + high16(v));
 }
-#endif
 
 template <class Vec, class Crd>
 WACO_INLINE Vec gather_first(const value_t* x, const Crd* c, int64_t n) {
@@ -184,16 +259,16 @@ WACO_INLINE vec16 gather16(const value_t* x, const Crd* c, int64_t n = 16) {
 
 /* firstN: v with every lane from n on set to 0 (a select, so that what those lanes held does not matter). */
 WACO_INLINE vec2 first2(vec2 v, int64_t n) {
-  return mask2{0, 1} < (lane_t)n ? v : vec2{};
+  return mask2{WACO_FROM2(0)} < (lane_t)n ? v : vec2{};
 }
 WACO_INLINE vec4 first4(vec4 v, int64_t n) {
-  return mask4{0, 1, 2, 3} < (lane_t)n ? v : vec4{};
+  return mask4{WACO_FROM4(0)} < (lane_t)n ? v : vec4{};
 }
 WACO_INLINE vec8 first8(vec8 v, int64_t n) {
-  return mask8{0, 1, 2, 3, 4, 5, 6, 7} < (lane_t)n ? v : vec8{};
+  return mask8{WACO_FROM8(0)} < (lane_t)n ? v : vec8{};
 }
 WACO_INLINE vec16 first16(vec16 v, int64_t n) {
-  return mask16{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} < (lane_t)n ? v : vec16{};
+  return mask16{WACO_FROM16(0)} < (lane_t)n ? v : vec16{};
 }
 
 WACO_INLINE int64_t waco_min(int64_t a, int64_t b) {

@@ -133,11 +133,51 @@ TEST_CASE("kernel: spmm formats equal the reference", "[codegen]") {
     check_on_several_matrices(text);
 }
 
+/// Nothing past the end of an operand can be read or written here, and a wrong lane of the last vector shows.
+TEST_CASE("kernel: sizes of the dense index that are no multiple of a vector equal the reference",
+          "[codegen]") {
+  const std::pair<const char*, const char*> kinds[] = {
+      {"spmm", "A: i:U k:C | loop: i k j | par: serial"},
+      {"sddmm", "A: i:U j:C | loop: i j k | par: serial"},
+      {"mttkrp", "A: i:C k:C l:C | loop: i k l j | par: serial"},
+  };
+  Random random(17);
+  for (const auto& [op, rest] : kinds) {
+    const auto tensor = random_small_tensor(schedule::sparse_order(*schedule::parse_op(op)), random);
+    for (const char* type : {"f32", "f64"}) {
+      const int vector_bytes = type[1] == '3' ? 32 : 64;
+      for (const int size : {1, 3, 6, 7, 17, 20, 33, 40, 100}) {
+        const char* index = op == std::string("sddmm") ? "K" : "J";
+        const std::string text = fmt::format("{} {} {}={} | {}", op, type, index, size, rest);
+        INFO(text);
+        CHECK(check_point(schedule::parse(text), tensor, test_cache(), vector_bytes) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("kernel: the rest of a tile and of steps through a row equals the reference", "[codegen]") {
+  for (const char* text : {
+           "spmm f32 J=100 | A: i:U k:C | loop: i j1 k j0 [j/64] | par: i static x2",
+           "spmm f32 J=121 | A: i:U k:C | loop: j1 i k j0 [j/24] | par: j1 static x2 | unroll 2",
+           "spmm f64 J=47 | A: k:U i:C | loop: k j1 i j0 [j/32] | par: serial",
+           "spmm f32 J=601 | A: i:U k:C | loop: i j1 k j0 [j/512] | par: serial",
+           "spmm f32 J=303 | A: i1:U k:C i0:U [i/3] | loop: i1 k i0 j | par: i1 static x2",
+           "spmm f64 J=511 | A: k1:U i:C k0:C [k/16] | loop: k1 i k0 j | par: serial | unroll 2",
+           "sddmm f32 K=47 | A: i:U j:C | loop: i k1 j k0 [k/32] | par: i static x2 | unroll 4",
+           "sddmm f64 K=1001 | A: i:U j:C | loop: i j k1 k0 [k/512] | par: serial | unroll 4",
+           "mttkrp f32 J=33 | A: i:U k:C l:C | loop: i j1 k l j0 [j/16] | par: i static x2",
+           "mttkrp f64 J=300 | A: i:C k:S l:S | loop: i k l j | par: i balanced x2",
+       })
+    check_on_several_matrices(text);
+}
+
 TEST_CASE("kernel: streamed results equal the reference", "[codegen]") {
   for (const char* text : {
            "spmm f32 J=256 | A: i:U k:C | loop: i k j | par: i balanced x2 | unroll 4 stream",
            "spmm f32 J=37 | A: i:U k:C | loop: i k j | par: i static x2 | stream",
            "spmm f32 J=40 | A: i:U k:C | loop: i j1 k j0 [j/32] | par: i static x2 | stream",
+           "spmm f32 J=100 | A: i:U k:C | loop: i j1 k j0 [j/64] | par: i static x2 | stream",
            "spmm f32 J=4 | A: i:U k:C | loop: i k j | par: i static x2 | stream",
            "spmm f32 J=1024 | A: i:U k:C | loop: i k j | par: i balanced x3 | unroll 2 stream",
            "spmm f64 J=512 | A: i1:U k:C i0:U [i/3] | loop: i1 k i0 j | par: i1 balanced x2 | stream",

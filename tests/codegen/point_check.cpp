@@ -124,7 +124,7 @@ Case random_case(uint64_t seed, int64_t n, const std::string& only_op) {
   Random random(seed * 0x100000001b3ull + static_cast<uint64_t>(n));
   static constexpr schedule::Op kOps[] = {schedule::Op::kSpmv, schedule::Op::kSpmm, schedule::Op::kSddmm,
                                           schedule::Op::kMttkrp};
-  static constexpr int64_t kSizes[] = {1, 2, 7, 8, 16, 20, 32, 33, 64, 100, 256, 300};
+  static constexpr int64_t kSizes[] = {1, 2, 3, 6, 7, 8, 16, 17, 20, 32, 33, 40, 64, 100, 256, 300};
   schedule::Problem problem;
   problem.op = only_op.empty() ? kOps[n % 4] : *schedule::parse_op(only_op);
   problem.type = random.chance(0.5) ? schedule::ValueType::kF32 : schedule::ValueType::kF64;

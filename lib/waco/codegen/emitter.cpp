@@ -9,7 +9,7 @@ using schedule::LevelKind;
 
 Emitter::Emitter(KernelShape shape) : shape_(std::move(shape)) {
   tile_.num_vectors = shape_.num_vectors;
-  if (shape_.tile_tail > 0) tile_.tail = std::to_string(shape_.tile_tail);
+  tile_.tail = shape_.tile_tail;
 }
 
 std::string Emitter::source() {

@@ -25,7 +25,7 @@ struct Env {
 struct Tile {
   int num_vectors = 1;
   std::string base = "0";  ///< first element
-  std::string tail;        ///< values in the last vector when it is partial, else empty
+  int tail = 0;            ///< values in the last vector when it is partial, else 0
   bool whole = true;       ///< the whole index
 };
 
@@ -68,7 +68,7 @@ class Emitter {
   void emit_compressed_loop(int depth, Env env);
   void emit_slot_loop(int depth, Env env);
   void emit_dense_outer_loop(int depth, const Env& env);
-  void emit_dense_steps(const std::string& begin, const std::string& end, int num_vectors, const Body& body);
+  void emit_dense_steps(int num_vectors, const Body& body);
   void emit_after_binding(int depth, Env env);
 
   // emitter_between.cpp: look-ups, prefetches, zeroed rows, hoisted loads
@@ -117,6 +117,10 @@ class Emitter {
   std::string extent(schedule::Var var) const;
   std::string level_extent(int level) const;
   std::string parent_position(const Env& env, int level) const;
+  Tile tile_of(const std::string& base, int64_t size) const;
+  int64_t tile_size() const;  ///< values that `tile_` covers
+  bool is_partial(int vector) const { return tile_.tail > 0 && vector == tile_.num_vectors - 1; }
+  std::string load(const std::string& at, int vector) const;  ///< of a vector of `tile_`
   std::string var_name(schedule::Var var) const;
   std::string fresh(const std::string& prefix);
 

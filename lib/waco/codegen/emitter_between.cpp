@@ -130,11 +130,9 @@ void Emitter::emit_zero_rows(const Env& env) {
               shift, count);
     return;
   }
-  const std::string width =
-      tile_.tail.empty() ? std::to_string(tile_.num_vectors * shape_.lanes) : tile_.tail;
   out_.open("for (int64_t row = {0}, row_end = {0} + {1}; row < row_end; ++row) {{", begin, count);
   out_.line("__builtin_memset(out + (row{}) * rhs + {}, 0, (uint64_t){} * sizeof(value_t));", shift,
-            tile_.base, width);
+            tile_.base, tile_size());
   out_.close();
 }
 

@@ -110,10 +110,8 @@ void Emitter::declare(const std::vector<Accumulator>& accumulators, bool from_ou
       } else if (row.empty()) {
         out_.line("vec{} {}_{} = {{}};", vec(), acc.name, v);
       } else {
-        const bool partial = !tile_.tail.empty() && v == tile_.num_vectors - 1;
-        out_.line("vec{0} {1}_{2} = load{3}{0}({4} + {5} + {6}{7});", vec(), acc.name, v,
-                  partial ? "_part" : "", row, tile_.base, v * shape_.lanes,
-                  partial ? ", " + tile_.tail : "");
+        out_.line("vec{} {}_{} = {};", vec(), acc.name, v,
+                  load(fmt::format("{} + {} + {}", row, tile_.base, v * shape_.lanes), v));
       }
     }
   }
@@ -174,16 +172,13 @@ void Emitter::emit_factored(int depth, const Env& env) {
 
 void Emitter::emit_body(const Env& env) {
   if (!shape_.tile_in_memory) return emit_leaves(env);
-  const std::string width = tile_.whole          ? "rhs"
-                            : tile_.tail.empty() ? fmt::format("{} + {}", tile_.base, compute().dense_tile)
-                                                 : fmt::format("{} + {}", tile_.base, tile_.tail);
   const bool reduced = schedule::dense_index_is_reduced(op());
   int outputs = 1;
   for (const Loop& l : shape_.nest.loops)
     if (l.unrolled && is_output(l.vars[0])) outputs *= split(l.vars[0].index);
   const int step =
       std::clamp((num_registers(shape_.binding) - 3) / (outputs * (reduced ? copies_ : 1)), 1, 4);
-  emit_dense_steps(tile_.base, width, step, [&] {
+  emit_dense_steps(step, [&] {
     if (reduced) {
       emit_leaves(env);
     } else {
@@ -210,10 +205,8 @@ std::string Emitter::operand_vector(int operand, const Env& env, int vector) {
   const std::string key = fmt::format("dense{}:{}:{}", operand, r, tile_.base);
   const std::string pointer =
       named(key, "value_t*", "b", fmt::format("dense{} + {} * rhs + {}", operand, r, tile_.base));
-  const bool partial = !tile_.tail.empty() && vector == tile_.num_vectors - 1;
   return named(fmt::format("{}:{}", pointer, vector), "vec" + vec(), "x",
-               fmt::format("load{}{}({} + {}{})", partial ? "_part" : "", vec(), pointer,
-                           vector * shape_.lanes, partial ? ", " + tile_.tail : ""));
+               load(fmt::format("{} + {}", pointer, vector * shape_.lanes), vector));
 }
 
 /// Vectors outside, nonzeros inside: a vector of a shared operand is loaded once and used by all.

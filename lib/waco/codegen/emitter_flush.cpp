@@ -48,7 +48,7 @@ void Emitter::flush_dense(const Accumulator& acc) {
   if (guard) out_.open("if ({} < d0) {{", full_index(acc.env, 0));
   push();
   const std::string o = output_row(acc);
-  const bool streams = shape_.streams && tile_.tail.empty() && !buffered_;
+  const bool streams = shape_.streams && tile_.tail == 0 && !buffered_;
   if (streams) {
     out_.open("if (streams) {{");
     for (int v = 0; v < tile_.num_vectors; ++v)
@@ -58,12 +58,13 @@ void Emitter::flush_dense(const Accumulator& acc) {
   }
   for (int v = 0; v < tile_.num_vectors; ++v) {
     const std::string at = fmt::format("{} + {} + {}", o, tile_.base, v * shape_.lanes);
-    const bool partial = !tile_.tail.empty() && v == tile_.num_vectors - 1;
-    const std::string count = partial ? ", " + tile_.tail : "";
-    const char* part = partial ? "_part" : "";
     std::string value = fmt::format("{}_{}", acc.name, v);
-    if (add) value = fmt::format("load{}{}({}{}) + {}", part, vec(), at, count, value);
-    out_.line("store{}{}({}, {}{});", part, vec(), at, value, count);
+    if (add) value = fmt::format("{} + {}", load(at, v), value);
+    if (is_partial(v)) {
+      out_.line("store_part{}({}, {}, {});", vec(), at, value, tile_.tail);
+    } else {
+      out_.line("store{}({}, {});", vec(), at, value);
+    }
   }
   if (streams) out_.close();
   pop();

@@ -204,65 +204,52 @@ void Emitter::emit_slot_loop(int depth, Env env) {
 
 void Emitter::emit_dense_outer_loop(int depth, const Env& env) {
   const int tile = compute().dense_tile;
+  const int64_t rest = shape_.point.problem.rhs % tile;
   const Tile saved = tile_;
   emit_range_loop(depth, "tile", "0", fmt::format("(rhs + {}) / {}", tile - 1, tile), [&] {
     out_.line("const int64_t tile_begin = tile * {};", tile);
-    const bool exact = shape_.point.problem.rhs % tile == 0;
-    if (exact) {
-      tile_ = {shape_.num_vectors, "tile_begin", "", false};
+    const auto emit_tile = [&](int64_t size) {
+      tile_ = tile_of("tile_begin", size);
       emit_after_binding(depth, env);
-      return;
-    }
+    };
+    if (rest == 0) return emit_tile(tile);
     out_.open("if (tile_begin + {} <= rhs) {{", tile);
     push();
-    tile_ = {shape_.num_vectors, "tile_begin", "", false};
-    emit_after_binding(depth, env);
+    emit_tile(tile);
     pop();
     out_.close();
     out_.open("else {{");
     push();
-    out_.open("for (int64_t j_rest = tile_begin; j_rest < rhs; j_rest += {}) {{", shape_.lanes);
-    push();
-    out_.line("const int64_t tail = waco_min({}, rhs - j_rest);", shape_.lanes);
-    tile_ = {1, "j_rest", "tail", false};
-    emit_after_binding(depth, env);
-    pop();
-    out_.close();
+    emit_tile(rest);
     pop();
     out_.close();
   });
   tile_ = saved;
 }
 
-/// Walks [begin, end) of the dense index in steps of `num_vectors` vectors, then single ones, then a partial
-/// one.
-void Emitter::emit_dense_steps(const std::string& begin, const std::string& end, int num_vectors,
-                               const Body& body) {
+/// Walks the current tile in steps of `num_vectors` vectors, then what is left of it at once.
+void Emitter::emit_dense_steps(int num_vectors, const Body& body) {
   const Tile saved = tile_;
-  const std::string at = fresh("at");
-  out_.open("{{");
-  push();
-  out_.line("int64_t {} = {};", at, begin);
-  const auto step = [&](int vectors) {
-    const int width = vectors * shape_.lanes;
-    out_.open("for (; {0} + {1} <= {2}; {0} += {1}) {{", at, width, end);
+  const int64_t size = tile_size(), step = int64_t{num_vectors} * shape_.lanes;
+  const int64_t rest = size % step;
+  if (size > rest) {
+    const std::string at = fresh("at"), last = fresh("end");
+    out_.open("for (int64_t {0} = {1}, {2} = {1} + {3}; {0} < {2}; {0} += {4}) {{", at, saved.base, last,
+              size - rest, step);
     push();
-    tile_ = {vectors, at, "", false};
+    tile_ = tile_of(at, step);
     body();
     pop();
     out_.close();
-  };
-  if (num_vectors > 1) step(num_vectors);
-  step(1);
-  out_.open("if ({} < {}) {{", at, end);
-  push();
-  out_.line("const int64_t {}_tail = {} - {};", at, end, at);
-  tile_ = {1, at, at + "_tail", false};
-  body();
-  pop();
-  out_.close();
-  pop();
-  out_.close();
+  }
+  if (rest > 0) {
+    out_.open("{{");
+    push();
+    tile_ = tile_of(fmt::format("{} + {}", saved.base, size - rest), rest);
+    body();
+    pop();
+    out_.close();
+  }
   tile_ = saved;
 }
 

@@ -42,6 +42,21 @@ std::string Emitter::parent_position(const Env& env, int level) const {
   return level == 0 ? "0" : env.position[static_cast<size_t>(level - 1)];
 }
 
+/// `size` values of the dense index from `base` on.
+Tile Emitter::tile_of(const std::string& base, int64_t size) const {
+  return {static_cast<int>((size + shape_.lanes - 1) / shape_.lanes), base,
+          static_cast<int>(size % shape_.lanes), false};
+}
+
+int64_t Emitter::tile_size() const {
+  return int64_t{tile_.num_vectors} * shape_.lanes - (tile_.tail > 0 ? shape_.lanes - tile_.tail : 0);
+}
+
+std::string Emitter::load(const std::string& at, int vector) const {
+  return is_partial(vector) ? fmt::format("load_part{}({}, {})", vec(), at, tile_.tail)
+                            : fmt::format("load{}({})", vec(), at);
+}
+
 const std::string* Emitter::known(const std::string& key) const {
   for (auto scope = memo_.rbegin(); scope != memo_.rend(); ++scope) {
     const auto found = scope->find(key);

@@ -18,9 +18,6 @@ constexpr double kThroughMemory = 3;
 // Multiply-adds of an unrolled body that is too long.
 constexpr double kLongBody = 200;
 
-// Instructions for one of a tile's, averaged over tiles of which the last has a size known at run time only.
-constexpr double kPartialTile = 8;
-
 /// Numbers of the unrolled block: rows of the output and of the reduction that one body covers.
 struct Block {
   double outputs = 1;  ///< output elements (rows, for a dense index)
@@ -103,7 +100,6 @@ double spilled(const KernelShape& shape, const Block& block) {
 
 void dense_code(const KernelShape& shape, const Block& block, const CoreRates& rates, KernelCode& code) {
   const double vectors = shape.num_vectors;
-  const double tail = shape.tile_tail > 0 ? 4 : 0;  // partial moves of the last vector
   const double copies = shape.copies;
   const Op op = shape.point.problem.op;
   Instructions body;
@@ -111,16 +107,16 @@ void dense_code(const KernelShape& shape, const Block& block, const CoreRates& r
   if (op == Op::kSddmm) {
     const double rows = block.outputs;  // both modes are outputs: the block's sides are not told apart
     const double side = std::sqrt(rows);
-    body = {rows * vectors, vectors * (side + side / copies), 0, rows + tail};
+    body = {rows * vectors, vectors * (side + side / copies), 0, rows};
     if (rows == 1) body.loads = vectors * (1 + 1 / copies);
     body.other += rows * (copies > 1 ? 8 : 12);  // adding up the lanes
     body.stores += rows;
     chains = std::max(8.0, rows * copies);
   } else if (op == Op::kMttkrp && shape.factored < 0) {
-    body = {2 * block.leaves * vectors, 2 * block.leaves * vectors + block.leaves, 0, 2 + 2 * tail};
+    body = {2 * block.leaves * vectors, 2 * block.leaves * vectors + block.leaves, 0, 2};
     chains = block.outputs * vectors;
   } else {
-    body = {block.leaves * vectors, block.rows_read * vectors + block.leaves, 0, 2 * block.rows_read + tail};
+    body = {block.leaves * vectors, block.rows_read * vectors + block.leaves, 0, 2 * block.rows_read};
     chains = block.outputs * vectors;
   }
   if (const double spills = spilled(shape, block); spills > 0 && op != Op::kSddmm) {
@@ -129,8 +125,6 @@ void dense_code(const KernelShape& shape, const Block& block, const CoreRates& r
     chains = std::max(chains, 16.0);
   }
   if (shape.split_accumulators) chains *= copies;
-  const int tile = shape.point.compute.dense_tile;
-  if (tile > 0 && shape.point.problem.rhs % tile != 0) body.other += kPartialTile * (body.fmas + body.loads);
   code.body_cycles = body.cycles(rates);
   // Lanes gather rows of a dense operand one by one, with an address and a bound for each.
   if (block.rows_read > block.reduced) code.body_cycles *= 1.6;
@@ -148,7 +142,7 @@ void dense_code(const KernelShape& shape, const Block& block, const CoreRates& r
     code.scope_cycles += flush.cycles(rates) + 2;
   }
   if (shape.factored >= 0) {
-    const Instructions once{vectors * block.outputs, vectors, 0, vectors * copies + tail};
+    const Instructions once{vectors * block.outputs, vectors, 0, vectors * copies};
     code.entry_cycles += once.cycles(rates);
   }
 }
