@@ -107,6 +107,8 @@ TEST_CASE("kernel: the end of a row in a narrow block of columns reads nothing p
   }
   for (const char* text : {"spmv f32 | A: i:U k1:C k0:C [k/4096] | loop: i k1 k0 | par: serial | unroll 16",
                            "spmv f32 | A: i:U k1:C k0:C [k/4096] | loop: i k1 k0 | par: serial | unroll 2",
+                           "spmv f32 | A: i:U k1:C k0:C [k/4096] | loop: i k1 k0 | par: serial | unroll 4",
+                           "spmv f32 | A: i:U k1:C k0:C [k/4096] | loop: i k1 k0 | par: serial | unroll 8",
                            "spmv f64 | A: i:U k1:C k0:C [k/4096] | loop: i k1 k0 | par: serial | unroll 8"})
     CHECK(check_point(schedule::parse(text), tensor, test_cache()) == "");
 }
