@@ -81,6 +81,8 @@ TEST_CASE("kernel: spmv formats equal the reference", "[codegen]") {
            "spmv f32 | A: i:C k:S | loop: i k | par: i static x2 | unroll 4",
            "spmv f32 | A: i1:U k1:C k0:U i0:U [i/3 k/3] | loop: i1 k1 k0 i0 | par: i1 balanced x2",
            "spmv f64 | A: i1:U k1:C i0:U k0:U [i/6 k/4] | loop: i1 k1 i0 k0 | par: i1 static x2",
+           "spmv f32 | A: i1:U k1:C i0:U k0:U [i/2 k/32] | loop: i1 k1 i0 k0 | par: serial | unroll 2",
+           "spmv f64 | A: i:U k1:C k0:U [k/8] | loop: i k1 k0 | par: i static x2",
            "spmv f32 | A: i1:U k:C i0:U [i/8] | loop: i1 k i0 | par: i1 static x2",
            "spmv f32 | A: i1:U i0:U k:L [i/8 sort:64] | loop: i1 k i0 | par: i1 dynamic,2 x2",
            "spmv f32 | A: i1:U i0:U k:L [i/32] | loop: i1 k i0 | par: i1 static x2",

@@ -93,6 +93,7 @@ class Emitter {
   void emit_leaves(const Env& env);
   void emit_dense_leaves(const std::vector<Leaf>& leaves);
   void emit_spmv_leaf(const Leaf& leaf);
+  std::string block_vector(const std::string& column);
   void emit_position_vectors(const Env& env, const std::string& begin, const std::string& end);
   std::string operand_vector(int operand, const Env& env, int vector);
   std::string value_of(const Env& env);

@@ -241,6 +241,15 @@ void Emitter::emit_dense_leaves(const std::vector<Leaf>& all) {
   }
 }
 
+/// The operand of a row of a dense block from this column on; what lies past the last column reads as 0.
+std::string Emitter::block_vector(const std::string& column) {
+  const std::string whole = fmt::format("load{}(dense0 + {})", vec(), column);
+  if (shape_.binding.exact[1]) return whole;
+  return named("x:" + column, "vec" + vec(), "x",
+               fmt::format("{0} + {1} <= d1 ? {2} : load_part{1}(dense0 + {0}, waco_max(0, d1 - ({0})))",
+                           column, shape_.lanes, whole));
+}
+
 void Emitter::emit_spmv_leaf(const Leaf& leaf) {
   const std::string& position = leaf.env.position[static_cast<size_t>(num_levels() - 1)];
   for (int v = 0; v < shape_.num_vectors; ++v) {
@@ -257,8 +266,8 @@ void Emitter::emit_spmv_leaf(const Leaf& leaf) {
         out_.line("{}_{} += {} * dense0[{}];", leaf.accumulator, v, value, row(leaf.env, 1));
         break;
       case VectorAxis::kBlockReduced:
-        out_.line("{}_{} += {} * load{}(dense0 + {} + {});", leaf.accumulator, v, value, vec(),
-                  full_index(leaf.env, 1), v * shape_.lanes);
+        out_.line("{}_{} += {} * {};", leaf.accumulator, v, value,
+                  block_vector(fmt::format("{} + {}", full_index(leaf.env, 1), v * shape_.lanes)));
         break;
       default:
         WACO_ASSERT(false);

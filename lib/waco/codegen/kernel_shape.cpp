@@ -97,7 +97,7 @@ void choose_spmv_axis(KernelShape& shape, int target_lanes) {
       shape.axis = VectorAxis::kBlockOutput;
       shape.lanes = std::max(2, std::min(target_lanes, next_power_of_two(split)));
       shape.num_vectors = (split + shape.lanes - 1) / shape.lanes;
-    } else if (on_last_level && shape.binding.exact[static_cast<size_t>(var.index)]) {
+    } else if (on_last_level) {
       const int lanes = largest_power_of_two_divisor(split, target_lanes);
       if (lanes >= 2)
         shape.axis = VectorAxis::kBlockReduced, shape.lanes = lanes, shape.num_vectors = split / lanes;
