@@ -44,6 +44,31 @@ TEST_CASE("text: stream disappears where rows of the result are not written once
     CHECK(to_text(parse(std::string(text) + " | stream")) == text);
 }
 
+TEST_CASE("text: stream disappears where rows are no whole number of vectors", "[schedule]") {
+  const auto streams = [](const std::string& problem) {
+    return parse(problem + " | A: i:U k:C | loop: i k j | par: serial | stream").compute.stream;
+  };
+  CHECK(streams("spmm f32 J=20"));
+  CHECK(streams("spmm f64 J=10"));
+  CHECK_FALSE(streams("spmm f32 J=10"));
+  CHECK_FALSE(streams("spmm f64 J=37"));
+}
+
+TEST_CASE("text: prefetch disappears where spmv takes its values in vectors", "[schedule]") {
+  const std::string csr = "spmv f32 | A: i:U k:C | loop: i k | par: serial | ";
+  CHECK(to_text(parse(csr + "unroll 4 prefetch 8")) == csr + "unroll 4");
+  CHECK(to_text(parse(csr + "unroll 2 prefetch 8")) == csr + "unroll 2 prefetch 8");
+  const std::string columns = "spmv f32 | A: i:U k1:C k0:C [k/64] | loop: i k1 k0 | par: serial | ";
+  CHECK(to_text(parse(columns + "unroll 8 prefetch 8")) == columns + "unroll 8");
+  const std::string blocks = "spmv f32 | A: i1:U k:C i0:U [i/4] | loop: i1 k i0 | par: serial | ";
+  CHECK(to_text(parse(blocks + "unroll 8 prefetch 8")) == blocks + "unroll 8 prefetch 8");
+}
+
+TEST_CASE("text: unroll disappears where the innermost stored loop is parallel", "[schedule]") {
+  const std::string tuples = "spmv f32 | A: i:C k:S | loop: i k | par: i balanced x2";
+  CHECK(to_text(parse(tuples + " | unroll 8 prefetch 8")) == tuples + " | prefetch 8");
+}
+
 TEST_CASE("text: the csr point is TACO's default loop", "[schedule]") {
   CHECK(to_text(csr_point({Op::kSpmv, ValueType::kF32, 1}, 2)) ==
         "spmv f32 | A: i:U k:C | loop: i k | par: i dynamic,128 x2");

@@ -36,6 +36,18 @@ bool writes_rows_once(Op op, const LoopNest& nest) {
   return true;
 }
 
+/// Whether rows of a dense result are whole numbers of the smallest vectors that go past the caches.
+bool streams_whole_vectors(const Problem& problem) {
+  constexpr int64_t kSmallestBytes = 16;
+  return problem.rhs * value_bytes(problem.type) % kSmallestBytes == 0;
+}
+
+/// Whether the innermost loop takes the stored values in vectors and gathers what they are multiplied with.
+bool gathers_vectors(const SuperSchedule& point, const LoopNest& nest, const Loop& innermost) {
+  return point.problem.op == Op::kSpmv && point.compute.unroll >= 4 && &innermost == &nest.loops.back() &&
+         innermost.vars.size() == 1 && innermost.level + 1 == static_cast<int>(point.format.levels.size());
+}
+
 void make_serial(ComputeSchedule& compute) {
   compute.parallel = -1;
   compute.policy = Policy::kStatic;
@@ -80,9 +92,12 @@ SuperSchedule canonical(const SuperSchedule& point) {
   WACO_ASSERT(nest.innermost_sparse >= 0);
   const Loop& innermost = nest.loops[static_cast<size_t>(nest.innermost_sparse)];
   const bool walks_stored = innermost.kind == LoopKind::kCompressed || innermost.kind == LoopKind::kSlots;
-  if (innermost.kind != LoopKind::kCompressed) compute.unroll = 1;
-  if (!walks_stored || !reads_dense_operand(result.problem.op, innermost.vars)) compute.prefetch = 0;
-  if (!writes_rows_once(result.problem.op, nest)) compute.stream = false;
+  if (innermost.kind != LoopKind::kCompressed || innermost.parallel) compute.unroll = 1;
+  if (!walks_stored || !reads_dense_operand(result.problem.op, innermost.vars) ||
+      gathers_vectors(result, nest, innermost))
+    compute.prefetch = 0;
+  if (!writes_rows_once(result.problem.op, nest) || !streams_whole_vectors(result.problem))
+    compute.stream = false;
   return result;
 }
 
