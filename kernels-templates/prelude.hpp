@@ -153,9 +153,16 @@ WACO_HALVES(16, 8)
     STORE;                                                                               \
   }
 #if defined(__AVX512VL__) && !defined(__clang__)
+/* GCC would store half of a vector by a masked vextract, which unlike a masked move touches all of its
+   memory. */
+template <class Vec>
+WACO_INLINE Vec waco_in_register(Vec v) {
+  __asm__("" : "+v"(v));
+  return v;
+}
 #define WACO_PART256(N, H)                                                                 \
   WACO_PART_MASKED(N, H, WACO_X86(loadu, 256_mask)(p, vec##N{}, (uint8_t)((1u << n) - 1)), \
-                   WACO_X86(storeu, 256_mask)(p, v, (uint8_t)((1u << n) - 1)))
+                   WACO_X86(storeu, 256_mask)(p, waco_in_register(v), (uint8_t)((1u << n) - 1)))
 #elif defined(__AVX__)
 #define WACO_PART256(N, H)                                                                                \
   WACO_PART_MASKED(N, H, WACO_X86(maskload, 256)((const vec##N*)p, mask##N{WACO_FROM##N(0)} < (lane_t)n), \
