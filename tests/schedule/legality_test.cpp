@@ -1,4 +1,6 @@
 // Every rule of docs/superschedule.md with a point that breaks it.
+#include "waco/schedule/legality.hpp"
+
 #include <catch2/catch.hpp>
 
 #include "parse_error.hpp"
@@ -72,6 +74,10 @@ TEST_CASE("legality: values out of range are reasons, not crashes", "[schedule]"
   CHECK(illegal_reason(bad));
   bad = point;
   bad.problem.rhs = 0;
+  CHECK(illegal_reason(bad));
+  bad = csr_point({Op::kSpmm, ValueType::kF32, kMaxRhs}, 2);
+  CHECK_FALSE(illegal_reason(bad));
+  ++bad.problem.rhs;
   CHECK(illegal_reason(bad));
 }
 

@@ -126,7 +126,7 @@ void choose_dense_axis(KernelShape& shape, int target_lanes) {
     shape.lanes = static_cast<int>(
         std::min<int64_t>(target_lanes, next_power_of_two(static_cast<int>(std::min<int64_t>(size, 64)))));
     shape.lanes = std::max(2, shape.lanes);
-    shape.num_vectors = static_cast<int>(std::min<int64_t>((size + shape.lanes - 1) / shape.lanes, 1 << 20));
+    shape.num_vectors = static_cast<int>((size + shape.lanes - 1) / shape.lanes);
     shape.tile_tail = static_cast<int>(size % shape.lanes);
   }
 }

@@ -22,7 +22,8 @@ bool is_one_of(const Choices& choices, int32_t value) {
 Reason check_ranges(const SuperSchedule& point) {
   const Op op = point.problem.op;
   const int order = sparse_order(op);
-  if (point.problem.rhs < 1) return "the size of the dense index must be at least 1";
+  if (point.problem.rhs < 1 || point.problem.rhs > kMaxRhs)
+    return fmt::format("the size of the dense index must be 1..{}", kMaxRhs);
   if (op == Op::kSpmv && point.problem.rhs != 1) return "spmv has no dense index";
   for (int mode = 0; mode < 3; ++mode) {
     const int32_t split = point.format.split[static_cast<size_t>(mode)];

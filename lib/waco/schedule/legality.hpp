@@ -16,5 +16,6 @@ inline constexpr std::array<int32_t, 13> kChunks{1, 2, 4, 8, 16, 32, 64, 128, 25
 inline constexpr std::array<int32_t, 5> kUnrolls{1, 2, 4, 8, 16};
 inline constexpr std::array<int32_t, 7> kPrefetches{0, 1, 2, 4, 8, 16, 32};
 inline constexpr int32_t kMaxThreads = 1024;
+inline constexpr int64_t kMaxRhs = int64_t{1} << 20;
 
 }  // namespace waco::schedule

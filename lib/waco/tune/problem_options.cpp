@@ -4,11 +4,10 @@
 #include <CLI/CLI.hpp>
 
 #include "waco/base/error.hpp"
+#include "waco/schedule/legality.hpp"
 
 namespace waco::tune {
 namespace {
-
-constexpr int64_t kMaxRhs = int64_t{1} << 20;
 
 schedule::Problem defaults(const ProblemOptions& options,
                            const std::vector<schedule::SuperSchedule>& points) {
@@ -28,7 +27,7 @@ void add_problem_options(CLI::App& app, ProblemOptions& options, bool with_sched
   app.add_option("--type", options.type, "Value type: f32 (default), f64")
       ->check(CLI::IsMember({"f32", "f64"}));
   app.add_option("--rhs", options.rhs, "Size of the dense index (default: 256; mttkrp: 16)")
-      ->check(CLI::Range(int64_t{1}, kMaxRhs));
+      ->check(CLI::Range(int64_t{1}, schedule::kMaxRhs));
   if (!with_schedules) return;
   app.add_option("--schedule", options.schedules, "A SuperSchedule in its text form; may be repeated")
       ->allow_extra_args(false);
