@@ -1,6 +1,8 @@
 // Runs that are stopped or killed: what is on disk is whole, and what was found is reported.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdlib>
+#include <set>
 
 #include "program.hpp"
 
@@ -85,4 +87,51 @@ TEST_CASE("cli: a spent budget still answers with fixed_csr or better", "[cli]")
   CHECK(document.at("complete") == false);
   CHECK(document.at("stopped_by") == "the time budget is spent");
   CHECK(document.at("best").at("verified") == true);
+}
+
+TEST_CASE("cli: a machine that fails in mid-run leaves what was verified", "[cli]") {
+  const Workspace work;
+  const auto write_script = [&](const std::string& name, const std::string& text) {
+    const std::string loads = "#!/bin/sh\nloads=" + work.path("loads") + "\n";
+    std::filesystem::permissions(work.write(name, loads + text), std::filesystem::perms::owner_all);
+  };
+  // The third kernel that a worker loads, fixed_csr's being the first, ends it; and no worker starts again.
+  std::filesystem::create_directory(work.path("bin"));
+  write_script("bin/ending-c++", R"(
+for a; do
+  case $a in *kernel.cpp)
+    cat >> "$a" <<END
+#include <fcntl.h>
+#include <unistd.h>
+__attribute__((constructor)) static void count_loads() {
+  const int file = open("$loads", O_WRONLY | O_CREAT | O_APPEND, 0600);
+  if (write(file, "x", 1) != 1 || lseek(file, 0, SEEK_CUR) == 3) __builtin_trap();
+  close(file);
+}
+END
+  esac
+done
+exec c++ "$@"
+)");
+  std::filesystem::copy_file(std::string(WACO_BIN_DIR) + "/waco-tune", work.path("bin/waco-tune"));
+  write_script("bin/waco-worker", "mkdir $loads.started || exit 1\nexec " WACO_BIN_DIR "/waco-worker\n");
+  const std::string plan = work.path("plan.json");
+  std::vector<std::string> command{work.path("bin/waco-tune"), work.matrix(), "--threads=2", "--model=none"};
+  for (const char* split : {"2", "4", "8"})
+    command.push_back(
+        fmt::format("--schedule=spmv f32 | A: i1:U k:C i0:U [i/{}] | loop: i1 k i0 | par: serial", split));
+  command.insert(command.end(), {"--compiler=ending-c++", "-o", plan});
+  RunOptions options;
+  options.environment = {{"PATH", work.path("bin") + ":" + std::getenv("PATH")},
+                         {"XDG_CACHE_HOME", work.path("cache")}};
+  const RunResult run = run_process(command, options);
+  INFO(run.err);
+  CHECK(run.end.code == 4);  // by hand, and it crashed
+  const json document = parse_file(plan);
+  CHECK(document.at("complete") == false);
+  CHECK(document.at("stopped_by").get<std::string>().find("fixed_csr worked before") != std::string::npos);
+  CHECK(document.at("best").at("verified") == true);
+  std::multiset<std::string> statuses;
+  for (const json& candidate : document.at("candidates")) statuses.insert(candidate.at("status"));
+  CHECK(statuses == std::multiset<std::string>{"crash", "not measured", "ok"});
 }

@@ -60,6 +60,7 @@ class Run {
   void hold_final();
   void verify_first();
   void measure(std::vector<Candidate*> batch);
+  void note_result(const measure::Measurement& m);
   bool only_ranks() const;
   void take_first();
   void open_session();
@@ -79,6 +80,7 @@ class Run {
   std::optional<measure::Compiler> kernels_of_;  ///< nothing is compiled: whose kernels are measured
   std::optional<Ranking> ranking_;
   std::optional<measure::Session> session_;
+  std::vector<Candidate*> batch_;  ///< that is being measured
   std::vector<measure::Measurement> finals_;
   bool final_skipped_ = false;
   double compile_ns_ = 0;  ///< of the kernel that forecasts are of, where it is not in the cache

@@ -32,27 +32,30 @@ void Run::open_session() {
   options.final.budget_s = plan_.final_s;
   if (result_.effort == Effort::kNone) options.quick.min_rounds = options.final.min_rounds = 3;
   options.stop = signals_;  // work that has begun may outlast the budget
-  options.on_result = [this](const Measurement& m) {
-    const std::string speed =
-        m.ok() ? fmt::format("{:.2f}x", m.speedup.median) : std::string(measure::name(m.status));
-    spdlog::debug("measured {}: {} {}", ++num_reported_, speed, schedule::to_text(m.point));
-  };
+  options.on_result = [this](const Measurement& m) { note_result(m); };
   session_.emplace(tensor_, options_.problem, std::move(options));
+}
+
+/// Keeps each result as it comes: the machine may fail before the last of a batch.
+void Run::note_result(const Measurement& m) {
+  const std::string speed =
+      m.ok() ? fmt::format("{:.2f}x", m.speedup.median) : std::string(measure::name(m.status));
+  spdlog::debug("measured {}: {} {}", ++num_reported_, speed, schedule::to_text(m.point));
+  const auto at = std::find_if(batch_.begin(), batch_.end(), [&](const Candidate* c) {
+    return !c->measured && c->measurement.point == m.point;
+  });
+  if (at == batch_.end()) return;  // of the final
+  (*at)->measurement = m;
+  (*at)->measured = true;
 }
 
 /// Measures a batch; those that a stop request leaves out stay unmeasured.
 void Run::measure(std::vector<Candidate*> batch) {
   std::vector<SuperSchedule> points;
   for (const Candidate* candidate : batch) points.push_back(candidate->measurement.point);
-  for (Measurement& measurement : session_->measure(points)) {
-    const auto same = [&](const Candidate* c) {
-      return !c->measured && c->measurement.point == measurement.point;
-    };
-    const auto at = std::find_if(batch.begin(), batch.end(), same);
-    WACO_ASSERT(at != batch.end());
-    (*at)->measurement = std::move(measurement);
-    (*at)->measured = true;
-  }
+  batch_ = std::move(batch);
+  session_->measure(points);
+  batch_.clear();
 }
 
 void Run::measure_all() {
@@ -71,23 +74,25 @@ void Run::measure_all() {
 void Run::refine() {
   const auto num_neighbours = static_cast<size_t>(std::lround(plan_.top * kRefinementShare));
   if (!options_.points.empty() || num_neighbours == 0) return;
-  const auto best_speedup = [this] {
-    sort_candidates(result_.candidates);
-    return result_.candidates.empty() ? 0.0 : result_.candidates[0].measurement.speedup.median;
+  std::vector<Candidate>& candidates = result_.candidates;
+  const auto best_speedup = [&candidates] {
+    sort_candidates(candidates);
+    return candidates.empty() ? 0.0 : candidates[0].measurement.speedup.median;
   };
   double speedup = best_speedup();
   for (int round = 0; round < plan_.refinements && !first_budget_.stop_requested(); ++round) {
-    const std::vector<SuperSchedule> best = pick_finalists(result_.candidates, kRefinedPoints);
-    std::vector<Candidate> next = ranking_->neighbours(best, num_neighbours);
+    const std::vector<SuperSchedule> best = pick_finalists(candidates, kRefinedPoints);
+    const std::vector<Candidate> next = ranking_->neighbours(best, num_neighbours);
     if (next.empty()) return;
-    std::vector<Candidate*> batch;
-    for (Candidate& candidate : next) batch.push_back(&candidate);
-    measure(batch);
-    std::erase_if(next, [](const Candidate& candidate) { return !candidate.measured; });
-    result_.candidates.insert(result_.candidates.end(), next.begin(), next.end());
     result_.num_ranked = ranking_->num_ranked();
+    candidates.insert(candidates.end(), next.begin(), next.end());
+    std::vector<Candidate*> batch;
+    for (Candidate& candidate : candidates)
+      if (!candidate.measured) batch.push_back(&candidate);
+    measure(batch);
+    std::erase_if(candidates, [](const Candidate& candidate) { return !candidate.measured; });
     const double gained = best_speedup();
-    spdlog::info("{} neighbours of the best measured: {:.2f}x", batch.size(), gained);
+    spdlog::info("{} neighbours of the best measured: {:.2f}x", next.size(), gained);
     if (gained < speedup * kRefinementGain) return;
     speedup = gained;
   }
