@@ -14,7 +14,7 @@ Outlook outlook() {
   outlook.csr_ns = 1e6;
   outlook.best_ns = 0.5e6;
   outlook.pack_ns = 10e6;
-  outlook.ranked_ns = 20e6;
+  outlook.ranking_ns.fill(20e6);
   outlook.compile_ns = 300e6;
   outlook.threads = 2;
   return outlook;
@@ -23,7 +23,7 @@ Outlook outlook() {
 /// What its answer costs then: ranking is spent.
 Way ahead() {
   Outlook ranked = outlook();
-  ranked.ranked_ns = 0;
+  ranked.ranking_ns = {};
   return way_of(Effort::kNone, ranked);
 }
 
@@ -76,6 +76,20 @@ TEST_CASE("verdict: forecasts are of as many candidates and seconds as were aske
   // In so little time less effort measures the greater part of its candidates.
   CHECK(way_of(Effort::kQuick, limited).kernel_ns < way_of(Effort::kFull, limited).kernel_ns);
   CHECK(way_of(Effort::kFull, limited).kernel_ns < way_of(Effort::kNone, limited).kernel_ns);
+}
+
+TEST_CASE("verdict: an effort that ranks anew takes as much longer as it ranks more", "[tune]") {
+  Outlook ranked = outlook();
+  ranked.ranking_ns = {};
+  const std::vector<Way> at_once = forecast(ranked);
+  for (const Effort effort : {Effort::kQuick, Effort::kNormal, Effort::kFull})
+    ranked.ranking_ns[static_cast<size_t>(effort)] = 1e6 * static_cast<double>(effort);
+  const std::vector<Way> anew = forecast(ranked);
+  for (size_t n = 1; n < anew.size(); ++n)
+    CHECK(anew[n].tune_ns == Approx(at_once[n].tune_ns + 1e6 * static_cast<double>(n - 1)));
+  CHECK(ranking_again_ns(20e6, 300, 300) == Approx(20e6));
+  CHECK(ranking_again_ns(20e6, 100, 1000) > 40e6);
+  CHECK(ranking_again_ns(20e6, 100, 1000) < 200e6);
 }
 
 TEST_CASE("verdict: what pays is told by what was measured", "[tune]") {

@@ -1,6 +1,7 @@
 // How much work a tuning run puts in.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,6 +11,7 @@ namespace waco::tune {
 
 /// See docs/command-line.md.
 enum class Effort : uint8_t { kNone, kQuick, kNormal, kFull };
+constexpr std::array<Effort, 4> kEfforts = {Effort::kNone, Effort::kQuick, Effort::kNormal, Effort::kFull};
 
 std::string_view name(Effort effort);
 std::optional<Effort> parse_effort(std::string_view text);

@@ -50,6 +50,7 @@ class Run {
   bool too_few_calls();
   void choose_effort();
   void set_effort(Effort effort);
+  int64_t evaluations_of(Effort effort) const;
   void search(Effort effort);
   void stay_on_csr();
   void verify_csr();

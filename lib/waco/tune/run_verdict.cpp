@@ -42,10 +42,11 @@ bool Run::too_few_calls() {
   // Measuring the machine would take longer than the calls.
   Outlook outlook = first_outlook(model::load_ceilings(result_.threads, cache_folder_if_any()));
   outlook.best_ns = outlook.csr_ns / kUsualSpeedup;
-  outlook.ranked_ns = ranking_forecast_ns(tensor_.dims, tensor_.num_nonzeros());
+  const double ranking_ns = ranking_forecast_ns(tensor_.dims, tensor_.num_nonzeros());
+  outlook.ranking_ns.fill(ranking_ns);
   outlook.pack_ns = kUsualPacking_ns * static_cast<double>(tensor_.num_nonzeros()) / result_.threads;
   const double saved_ns = (outlook.csr_ns - outlook.best_ns) * static_cast<double>(*options_.calls);
-  if (saved_ns > outlook.ranked_ns + outlook.pack_ns) return false;
+  if (saved_ns > ranking_ns + outlook.pack_ns) return false;
   set_effort(Effort::kNone);
   outlook.compile_ns = kCompile_ns;
   Verdict& verdict = result_.verdict.emplace();
@@ -66,7 +67,8 @@ Outlook Run::outlook_of(const Candidate& candidate) {
   return outlook;
 }
 
-/// What every effort would cost from now on, and with effort_by_calls, which is taken.
+/// What every effort would cost from now on, and with effort_by_calls, which is taken. Another effort than
+/// that of the ranking that was done ranks anew.
 void Run::choose_effort() {
   if (!options_.calls) return;
   if (result_.candidates.empty()) {
@@ -78,6 +80,10 @@ void Run::choose_effort() {
   const bool can_look = !options_.no_compile || kernels_of_;
   compile_ns_ = can_look && is_compiled(*kernels(), first.measurement.point) ? 0 : kCompile_ns;
   outlook.compile_ns = compile_ns_;
+  for (const Effort effort : kEfforts)
+    if (options_.points.empty() && effort != result_.effort)
+      outlook.ranking_ns[static_cast<size_t>(effort)] = ranking_again_ns(
+          result_.seconds.search * 1e9, evaluations_of(result_.effort), evaluations_of(effort));
   Verdict& verdict = result_.verdict.emplace();
   verdict.calls = *options_.calls;
   verdict.forecasts = forecast(outlook);

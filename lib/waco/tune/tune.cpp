@@ -79,17 +79,24 @@ void Run::rank() {
   }
 }
 
+/// Points whose cost an effort predicts.
+int64_t Run::evaluations_of(Effort effort) const {
+  const EffortPlan plan = plan_of(effort, options_.top);
+  int64_t evaluations = plan.evaluations;
+  if (search::needs_index(options_.search))
+    evaluations = effort == Effort::kNone
+                      ? evaluations_without_measuring(options_.problem.op, tensor_.num_nonzeros())
+                      : plan.index_evaluations;
+  // A search returns no more points than it has looked at.
+  return std::max<int64_t>(evaluations, 2 * plan.top);
+}
+
 void Run::search(Effort effort) {
   set_effort(effort);
   result_.num_without_kernel = 0;
-  const bool indexed = search::needs_index(options_.search);
-  if (effort == Effort::kNone)
-    plan_.index_evaluations = evaluations_without_measuring(options_.problem.op, tensor_.num_nonzeros());
   // Whatever is measured or is the answer has to be within the limits for certain.
   const size_t num_sure = effort == Effort::kNone ? 1 : static_cast<size_t>(plan_.top);
-  // A search returns no more points than it has looked at.
-  const int64_t evaluations =
-      std::max<int64_t>(indexed ? plan_.index_evaluations : plan_.evaluations, 2 * plan_.top);
+  const int64_t evaluations = evaluations_of(effort);
   result_.candidates = ranking_->search(plan_.top, evaluations, num_sure);
   if (result_.num_without_kernel > 0 && effort != Effort::kNone &&
       std::ssize(result_.candidates) < plan_.top) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -14,8 +13,6 @@ namespace waco::tune {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::array<Effort, 4> kEfforts = {Effort::kNone, Effort::kQuick, Effort::kNormal, Effort::kFull};
 
 // Starting the worker, and in calls of fixed_csr: reference results, random operands, the baseline's
 // verification.
@@ -94,9 +91,16 @@ std::optional<int64_t> calls_that_repay(double cost_ns, double saved_ns) {
   return static_cast<int64_t>(calls);
 }
 
+double ranking_again_ns(double done_ns, int64_t done, int64_t evaluations) {
+  // What comes before the first point takes as long as so many: by the times of ranking 100 and 1000 points
+  // in docs/performance.md.
+  constexpr double kStart = 200;
+  return done_ns * (kStart + static_cast<double>(evaluations)) / (kStart + static_cast<double>(done));
+}
+
 Way way_of(Effort effort, const Outlook& outlook) {
   const EffortPlan plan = plan_of(effort, outlook.top, outlook.budget_s);
-  double tune_ns = outlook.ranked_ns, regret = plan.expected_regret;
+  double tune_ns = outlook.ranking_ns[static_cast<size_t>(effort)], regret = plan.expected_regret;
   if (effort == Effort::kNone) {
     // Only the kernel has to be compiled, by whoever uses the plan.
     tune_ns += outlook.compile_ns;

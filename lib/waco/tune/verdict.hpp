@@ -1,6 +1,7 @@
 // Whether tuning pays when a kernel runs a given number of times: forecasts before, the account after.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -28,8 +29,9 @@ struct Outlook {
   double csr_ns = 0;      ///< a call of fixed_csr, predicted
   double best_ns = 0;     ///< a call of the point ranked first, predicted
   double pack_ns = 0;     ///< packing it, predicted
-  double ranked_ns = 0;   ///< ranking, which all efforts need; 0 once it is done
   double compile_ns = 0;  ///< wall time of one kernel that is not in the cache; 0 when all are
+  /// Ranking for each effort; 0 where that is done.
+  std::array<double, kEfforts.size()> ranking_ns = {};
   int threads = 1;
   std::optional<int> top;          ///< candidates to measure, where that was asked for
   std::optional<double> budget_s;  ///< seconds left of a budget that was asked for
@@ -37,6 +39,9 @@ struct Outlook {
 
 /// The fewest calls that repay `cost_ns` when each saves `saved_ns`; none when they never do.
 std::optional<int64_t> calls_that_repay(double cost_ns, double saved_ns);
+
+/// Ranking `evaluations` points where ranking `done` of the same pattern took so long.
+double ranking_again_ns(double done_ns, int64_t done, int64_t evaluations);
 
 /// An effort, as far as the budget lets it go. Measuring more candidates finds faster plans and takes longer.
 Way way_of(Effort effort, const Outlook& outlook);
