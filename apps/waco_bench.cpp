@@ -79,15 +79,17 @@ class Run {
     if (plans_) given = {plans_->find(path, hash, tuning.problem, tuning.threads), options_.plan_file};
     Record record = arena_.hold(std::move(input.tensor), given, stop_);
     const nlohmann::ordered_json line = to_json(record, options_.command);
-    if (options_.jsonl) print(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-    if (!told_ceilings_) say(to_table(arena_.ceilings()) + "\n");
-    told_ceilings_ = true;
-    say(to_table(record) + "\n");
     const ExitCode code = code_of(record);
+    const std::string table = to_table(record) + "\n";
+    // Files first: whoever reads stdout may have gone.
     if (file_)
       file_->append(line, std::move(record));
     else
       records_.push_back(std::move(record));
+    if (options_.jsonl) print(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    if (!told_ceilings_) say(to_table(arena_.ceilings()) + "\n");
+    told_ceilings_ = true;
+    say(table);
     return code;
   }
 
@@ -98,11 +100,12 @@ class Run {
 
   void finish() {
     const std::vector<Record>& records = file_ ? file_->records() : records_;
+    if (!options_.html_file.empty()) {
+      write_file_atomically(options_.html_file, html_report(records));
+      spdlog::info("wrote {}", options_.html_file);
+    }
     if (records.size() > 1)
       for (const auto& group : by_problem(records)) say(to_table(summarize(group)));
-    if (options_.html_file.empty()) return;
-    write_file_atomically(options_.html_file, html_report(records));
-    spdlog::info("wrote {}", options_.html_file);
   }
 
   /// For people: on stdout, unless that carries records.
@@ -127,12 +130,12 @@ class Run {
 
 ExitCode report(const Options& options) {
   const std::vector<Record> records = read_records(options.report_files);
+  if (!options.html_file.empty()) write_file_atomically(options.html_file, html_report(records));
   if (options.markdown)
     print(markdown_report(records));
   else
     for (const auto& group : by_problem(records)) print(to_table(summarize(group)));
   if (records.empty()) spdlog::warn("no record");
-  if (!options.html_file.empty()) write_file_atomically(options.html_file, html_report(records));
   return ExitCode::kDone;
 }
 

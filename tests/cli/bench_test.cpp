@@ -110,6 +110,25 @@ TEST_CASE("cli: waco-bench continues a file, and reports it as a page", "[cli]")
   check_refused(Program("waco-bench").with("report", file, "--op", "spmv"), 2, "--op");
 }
 
+TEST_CASE("cli: waco-bench writes its files even where stdout can't be", "[cli]") {
+  const Workspace work;
+  const std::string file = work.path("records.jsonl"), page = work.path("page.html");
+  const RunResult run =
+      run_into_full(bench()
+                        .with(work.matrix(), "--schedule", "spmv f32 | A: i:U k:C | loop: i k | par: serial")
+                        .with("--peers", "none", "--effort", "quick", "-o", file, "--html", page));
+  INFO(run.err);
+  CHECK(run.end.code == 1);
+  CHECK(run.err.find("stdout can't be written") != std::string::npos);
+  CHECK(lines(read_file(file)) == 1);
+  CHECK(read_file(page).find("</html>") != std::string::npos);
+  std::filesystem::remove(page);
+  const RunResult report = run_into_full(Program("waco-bench").with("report", file, "--html", page));
+  INFO(report.err);
+  CHECK(report.end.code == 1);
+  CHECK(std::filesystem::exists(page));
+}
+
 TEST_CASE("cli: waco-bench times a given schedule or plan without tuning", "[cli]") {
   Workspace work;
   const std::string matrix = work.matrix();

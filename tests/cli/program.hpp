@@ -104,6 +104,13 @@ inline void check_refused(const Program& program, int code, const std::string& t
   CHECK(result.err.find(text) != std::string::npos);
 }
 
+/// A run whose stdout is full.
+inline RunResult run_into_full(const Program& program) {
+  std::vector<std::string> arguments{"sh", "-c", "exec \"$@\" > /dev/full", "sh"};
+  for (const std::string& argument : program.arguments()) arguments.push_back(argument);
+  return run_process(arguments);
+}
+
 /// What every program says of itself, on stdout.
 inline void check_help_and_version(const std::string& name) {
   const RunResult help = Program(name).with("--help").run();
