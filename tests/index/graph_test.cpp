@@ -80,6 +80,20 @@ TEST_CASE("graph: every vertex is asked for once, and no more than allowed", "[i
   }
 }
 
+TEST_CASE("graph: on one layer the first vertex is asked for once, too", "[index]") {
+  const auto rows = random_embeddings(10, 7);
+  const Landscape cost(8);
+  // One of these seeds, at least, gives ten vertices no upper layer.
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const Graph graph = Graph::build(rows.data(), 10, kSize, {.seed = seed});
+    const auto visits = graph.search([&](int64_t v) { return cost(rows.data() + v * kSize); }, 10, 100);
+    std::set<int64_t> distinct;
+    for (const Visit& visit : visits) distinct.insert(visit.vertex);
+    CHECK(distinct.size() == 10);
+    CHECK(visits.size() == 10);
+  }
+}
+
 TEST_CASE("graph: costs that are not numbers do no harm", "[index]") {
   const auto rows = random_embeddings(300, 3);
   const Graph graph = Graph::build(rows.data(), 300, kSize, {});

@@ -60,7 +60,7 @@ struct Query {
   size_t stride;
   const std::function<float(int64_t)>& cost;
   size_t max_visits;
-  const std::vector<bool>& is_upper;  ///< [vertices], of more than the lowest layer: only these are met again
+  const std::vector<bool>& is_upper;  ///< [vertices], the first or of upper layers: only these are met again
   std::vector<float>& known;          ///< [vertices], costs of upper ones, NaN before
   std::vector<Visit> visits;
 };
@@ -177,9 +177,10 @@ struct Graph::State {
   explicit State(std::unique_ptr<Hnsw> graph) : hnsw(std::move(graph)), is_upper(hnsw->cur_element_count) {
     for (size_t vertex = 0; vertex < is_upper.size(); ++vertex)
       is_upper[vertex] = hnsw->element_levels_[vertex] > 0;
+    is_upper[hnsw->enterpoint_node_] = true;
   }
   std::unique_ptr<Hnsw> hnsw;
-  std::vector<bool> is_upper;  ///< [vertices]
+  std::vector<bool> is_upper;  ///< [vertices], as in Query
 };
 
 Graph::Graph(std::unique_ptr<State> state) : state_(std::move(state)) {}
