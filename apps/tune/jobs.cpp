@@ -172,8 +172,8 @@ ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, c
     // A compiler that is of no use is of none to the other inputs; kernels that are there are for some.
     if (listed.outcome.code == ExitCode::kCompiler && !tuning.no_compile) return ExitCode::kCompiler;
     if (stop.stop_requested()) return ExitCode::kPartial;  // the next run does it whole
-    num_failed += listed.outcome.code != ExitCode::kDone ? 1 : 0;
     const auto line = tune::listed_document(listed, tuning, kProgram, options.command);
+    num_failed += tune::is_result(line) ? 0 : 1;
     if (batch.file) batch.file->append(line);
     if (options.jsonl) print_document(line.dump(-1, ' ', false, kReplace));
   }

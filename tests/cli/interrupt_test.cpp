@@ -129,6 +129,7 @@ exec c++ "$@"
   CHECK(run.end.code == 4);  // by hand, and it crashed
   const json document = parse_file(plan);
   CHECK(document.at("complete") == false);
+  CHECK(document.at("machine_failed") == true);
   CHECK(document.at("stopped_by").get<std::string>().find("fixed_csr worked before") != std::string::npos);
   CHECK(document.at("best").at("verified") == true);
   std::multiset<std::string> statuses;

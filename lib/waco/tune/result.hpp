@@ -77,7 +77,7 @@ struct TuneResult {
   std::optional<Verdict> verdict;  ///< when the number of calls was told
   std::vector<std::string> warnings;
   bool complete = true;
-  bool machine_failed = false;  ///< that is why it is not complete (not in documents)
+  bool machine_failed = false;  ///< that is why it is not complete
   std::string stopped_by;       ///< "SIGTERM", "the time budget is spent", a fault; empty when complete
 
   /// Calls that repay packing the best plan, and `extra_ns`; none when nothing does: the plan is fixed_csr,

@@ -50,6 +50,10 @@ nlohmann::ordered_json listed_document(const ListedResult& result, const TuneOpt
   return line;
 }
 
+bool is_result(const json& line) {
+  return line.value("status", "") == "done" && !line.value("machine_failed", false);
+}
+
 ResultFile::ResultFile(const std::filesystem::path& file, const Machine& machine) : lines_(file) {
   lines_.continue_after(read_json_lines(file, "a result of waco-tune", [&](const JsonLine& line) {
     check_artifact(line.document, file, kPlanFormat, kPlanVersion, line.number);
@@ -62,7 +66,7 @@ ResultFile::ResultFile(const std::filesystem::path& file, const Machine& machine
 }
 
 void ResultFile::note(const json& line) {
-  if (line.value("status", "") != "done") return;
+  if (!is_result(line)) return;
   done_.insert(key(line.value("input", json()), line.value("asked", json())));
 }
 

@@ -21,10 +21,13 @@ struct ListedResult {
 };
 
 /// One line: the plan document, or without one an artifact header, with `asked` (the options), `input`,
-/// `status`
-/// ("done" or "failed"), `exit_code` and `error`.
+/// `status` ("done" or "failed"), `exit_code` and `error`.
 nlohmann::ordered_json listed_document(const ListedResult& result, const TuneOptions& options,
                                        std::string_view program, const std::string& command);
+
+/// Whether a line is the result of its input: one that failed, or that a fault of the machine cut short, is
+/// to be done again.
+bool is_result(const nlohmann::json& line);
 
 /// A file that grows by a line for each input.
 class ResultFile {
@@ -33,7 +36,7 @@ class ResultFile {
   /// or results of another machine.
   ResultFile(const std::filesystem::path& file, const Machine& machine);
 
-  /// Whether the input was done with the same options.
+  /// Whether there is a result of the input with the same options.
   bool holds(const std::string& input, const TuneOptions& options) const;
   /// Writes one line and brings it to the disk. Throws EnvironmentError.
   void append(const nlohmann::ordered_json& line);

@@ -53,6 +53,7 @@ json to_json(const TuneResult& result) {
   const StageSeconds& seconds = result.seconds;
   return {{"complete", result.complete},
           {"stopped_by", result.stopped_by},
+          {"machine_failed", result.machine_failed},
           {"matrix", matrix_json(result.matrix)},
           {"op", schedule::name(result.problem.op)},
           {"type", schedule::name(result.problem.type)},
