@@ -131,10 +131,9 @@ void check(const Job& job, measure::Session& session) {
                  job.matrix, m.max_rel_error, m.speedup.median);
     return;
   }
-  const bool ran = m.status != measure::Status::kCompile && m.status != measure::Status::kConstraint;
   throw EnvironmentError(
       fmt::format("the kernel failed on {} ({}): {}", job.matrix, measure::name(m.status), m.message),
-      ran ? ExitCode::kVerification : ExitCode::kFailed);
+      m.failed_verification() ? ExitCode::kVerification : ExitCode::kFailed);
 }
 
 std::string emit_for_matrix(const Options& options, const Job& job, const StopToken& stop) {

@@ -71,7 +71,7 @@ PlanOrigin origin_of(const tune::TuneOptions& tuning, const tune::TuneResult& tu
 /// A plan that does not fit this machine is none that was found wrong.
 ExitCode failure_of(const tune::TuneResult& tuned) {
   const auto is_wrong = [](const tune::Candidate& candidate) {
-    return candidate.measured && candidate.measurement.status == measure::Status::kWrong;
+    return candidate.measurement.failed_verification();
   };
   return std::any_of(tuned.candidates.begin(), tuned.candidates.end(), is_wrong) ? ExitCode::kVerification
                                                                                  : ExitCode::kFailed;

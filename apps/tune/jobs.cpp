@@ -63,11 +63,8 @@ void write(const Options& options, const matrix::SparseTensor& tensor, const tun
 ExitCode exit_code(const tune::TuneResult& result, bool points_given) {
   bool any_ok = !points_given, any_wrong = false;
   for (const tune::Candidate& candidate : result.candidates) {
-    const measure::Status status = candidate.measurement.status;
     any_ok = any_ok || candidate.measurement.ok();
-    any_wrong = any_wrong || (candidate.measured &&
-                              (status == measure::Status::kWrong || status == measure::Status::kCrash ||
-                               status == measure::Status::kTimeout));
+    any_wrong = any_wrong || candidate.measurement.failed_verification();
   }
   if (points_given && any_wrong) return ExitCode::kVerification;
   const bool only_predicted = result.effort == tune::Effort::kNone && result.complete;

@@ -42,6 +42,10 @@ struct Measurement {
   int64_t compile_ns = 0;    ///< 0 when the kernel was cached
 
   bool ok() const { return status == Status::kOk; }
+  /// It was run, and gave no right result.
+  bool failed_verification() const {
+    return status == Status::kWrong || status == Status::kCrash || status == Status::kTimeout;
+  }
   double median_ns() const { return time_ns.median; }
   /// Verified, timed to the end, and faster than fixed_csr by more than the interval. A kernel as fast as
   /// fixed_csr is taken for faster in one of 40 cases or fewer; with 5, 4 or 3 rounds in one of 32, 16 or 8.
