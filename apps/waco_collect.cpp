@@ -172,7 +172,7 @@ std::shared_ptr<const search::Learned> open_model(const Options& options,
   if (options.model.empty() || options.model == "none") return nullptr;
   const int threads = collecting.threads > 0 ? collecting.threads : usable_threads();
   auto learned =
-      tune::open_model({.model = options.model, .index = {}, .search = {}}, collecting.problem, threads);
+      tune::open_model({.model = options.model, .index = {}, .search = {}}, collecting.problem, threads, "");
   if (!learned) throw InputError(options.model, 0, "holds no model for this op and dense size");
   if (learned->model.op() != collecting.problem.op)
     throw UsageError(fmt::format("{} is a model of {}", options.model, schedule::name(learned->model.op())));

@@ -71,6 +71,13 @@ TEST_CASE("cli: a collection by a learned model measures what it ranks first", "
   CHECK(command(work.path("spmm")).end.code == 2);
   CHECK(command(work.path("nothing")).end.code == 3);
   CHECK(read_file(output) == before);
+  // Where none of a folder is fit nothing ranks, and no line says that something does.
+  write_file_atomically(model + "/model.json", "{}");
+  const RunResult unfit = command(work.path("models"));
+  INFO(unfit.err);
+  CHECK(unfit.end.code == 3);
+  CHECK(unfit.err.find("holds no model for this op") != std::string::npos);
+  CHECK(unfit.err.find("ranks") == std::string::npos);
 }
 
 TEST_CASE("cli: every op is collected on synthetic inputs", "[cli]") {

@@ -1,6 +1,7 @@
 // Opening the model that is asked for, or the best default one that works.
 #include "waco/tune/model_options.hpp"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
@@ -23,33 +24,35 @@ std::string repair_of(const ModelPlace& place, schedule::Op op) {
                      place.model.string());
 }
 
-/// Null, and a line that says why, when the model is not for this problem; `next` is what ranks then.
+/// Null, and a line that says why, when the model is not for this problem; `next` is what ranks then, if
+/// anything.
 Chosen open_default(const ModelPlace& place, const schedule::Problem& problem, int threads,
-                    const char* next) {
+                    std::string_view next) {
+  const std::string then = next.empty() ? "" : fmt::format("; {} ranks instead", next);
   try {
     Chosen learned = search::Learned::open(place.model, place.index, threads);
     if (learned->model.op() != problem.op)
       throw InputError(place.model.string(), 0,
                        fmt::format("is a model of {}", schedule::name(learned->model.op())));
     if (learned->has_seen(problem.rhs)) return learned;
-    spdlog::info("{}: was not trained on a dense size like {}; {} ranks", place.model.string(), problem.rhs,
-                 next);
+    spdlog::info("{}: was not trained on a dense size like {}{}", place.model.string(), problem.rhs, then);
   } catch (const Error& fault) {
-    spdlog::warn("{}; {} ranks instead (to repair it, {})", fault.what(), next, repair_of(place, problem.op));
+    spdlog::warn("{}{} (to repair it, {})", fault.what(), then, repair_of(place, problem.op));
   }
   return nullptr;
 }
 
 /// Null when none of them is for this problem.
-Chosen open_first(const std::vector<ModelPlace>& places, const schedule::Problem& problem, int threads) {
+Chosen open_first(const std::vector<ModelPlace>& places, const schedule::Problem& problem, int threads,
+                  std::string_view last) {
   Chosen learned;
   for (size_t n = 0; n < places.size() && !learned; ++n)
-    learned = open_default(places[n], problem, threads,
-                           n + 1 < places.size() ? "the next model" : "the closed-form model");
+    learned = open_default(places[n], problem, threads, n + 1 < places.size() ? "the next model" : last);
   return learned;
 }
 
-Chosen open_named(const ModelOptions& options, const schedule::Problem& problem, int threads) {
+Chosen open_named(const ModelOptions& options, const schedule::Problem& problem, int threads,
+                  std::string_view last) {
   if (std::optional<ModelPlace> place = model_in(options.model)) {
     if (!options.index.empty()) place->index = options.index;
     return search::Learned::open(place->model, place->index, threads);
@@ -60,7 +63,7 @@ Chosen open_named(const ModelOptions& options, const schedule::Problem& problem,
   if (!options.index.empty())
     throw UsageError(fmt::format(
         "--index is for one model, and {} is a folder of models; name the model itself", options.model));
-  return open_first(places, problem, threads);
+  return open_first(places, problem, threads, last);
 }
 
 }  // namespace
@@ -77,18 +80,19 @@ void add_model_options(CLI::App& app, ModelOptions& options) {
 }
 
 std::shared_ptr<const search::Learned> open_model(const ModelOptions& options,
-                                                  const schedule::Problem& problem, int threads) {
+                                                  const schedule::Problem& problem, int threads,
+                                                  std::string_view last) {
   if (options.model == "none") {
     if (!options.index.empty()) throw UsageError("--index is for a learned model, and --model is none");
     return nullptr;
   }
-  if (options.model.empty()) return open_first(find_models(problem.op), problem, threads);
-  return open_named(options, problem, threads);
+  if (options.model.empty()) return open_first(find_models(problem.op), problem, threads, last);
+  return open_named(options, problem, threads, last);
 }
 
 void choose_model(const ModelOptions& options, TuneOptions& tuning) {
   const int threads = tuning.threads > 0 ? tuning.threads : usable_threads();
-  tuning.learned = open_model(options, tuning.problem, threads);
+  tuning.learned = open_model(options, tuning.problem, threads, "the closed-form model");
   const bool indexed = tuning.learned && tuning.learned->index;
   tuning.search = !options.search.empty() ? options.search : indexed ? "exact" : "neighbours";
   check_ranking(tuning);

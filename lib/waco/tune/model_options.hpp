@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "waco/tune/tune.hpp"
 
@@ -24,13 +25,15 @@ void add_model_options(CLI::App& app, ModelOptions& options);
 
 /// The learned model that is to rank points of a problem on so many threads. Of the default models, or those
 /// in a folder that is named, it is the first of the op that can be read and has seen dense operands of about
-/// this size; what is wrong with one that can't be read is told in one line. Null, for the closed-form model,
-/// where none is left. A model that is named itself is taken whatever it has seen, of another op too.
+/// this size; what is wrong with one that can't be read is told in one line. Null where none is left: `last`,
+/// which those lines name unless it is empty, ranks then. A model that is named itself is taken whatever it
+/// has seen, of another op too.
 ///
 /// Throws InputError when a model that was named, or its index, can't be used; UsageError for an index that
 /// is not of one model.
 std::shared_ptr<const search::Learned> open_model(const ModelOptions& options,
-                                                  const schedule::Problem& problem, int threads);
+                                                  const schedule::Problem& problem, int threads,
+                                                  std::string_view last);
 
 /// Sets `learned` and `search` of `tuning`, by its problem and threads. Throws as open_model() and
 /// check_ranking().
