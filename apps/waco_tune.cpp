@@ -49,6 +49,26 @@ ExitCode prepare(const Options& options, const tune::TuneOptions& tuning, const 
   return report.complete ? ExitCode::kDone : ExitCode::kPartial;
 }
 
+std::string text_of(const schedule::Problem& problem) {
+  const std::string size = problem.rhs > 1 ? fmt::format(" J={}", problem.rhs) : "";
+  return fmt::format("{} {}{}", schedule::name(problem.op), schedule::name(problem.type), size);
+}
+
+/// The usual ones; with a folder of models those that it holds a model for.
+std::vector<schedule::Problem> problems_to_prepare(schedule::ValueType type, const std::string& model) {
+  std::vector<schedule::Problem> all = tune::usual_problems(type);
+  if (model.empty() || model == "none") return all;
+  const auto first_without = std::stable_partition(
+      all.begin(), all.end(),
+      [&](const schedule::Problem& problem) { return !tune::models_of(problem.op, model).empty(); });
+  // Where all lack one, opening the folder says what is wrong with it.
+  if (first_without == all.begin()) return all;
+  for (auto problem = first_without; problem != all.end(); ++problem)
+    spdlog::warn("{}: left out, as {} holds no model of it", text_of(*problem), model);
+  all.erase(first_without, all.end());
+  return all;
+}
+
 /// Fills the kernel cache for the problem that is asked for, or for all usual ones; a run that is stopped is
 /// continued by the next.
 ExitCode prepare_all(const Options& options, const StopToken& stop) {
@@ -60,10 +80,9 @@ ExitCode prepare_all(const Options& options, const StopToken& stop) {
     throw UsageError("--prepare takes a single model with --op only: it is for one op");
   const auto type = schedule::parse_value_type(asked.type).value_or(schedule::ValueType::kF32);
   ExitCode code = ExitCode::kDone;
-  for (const schedule::Problem& problem : tune::usual_problems(type)) {
+  for (const schedule::Problem& problem : problems_to_prepare(type, model)) {
     if (stop.stop_requested()) return ExitCode::kPartial;
-    const std::string size = problem.rhs > 1 ? fmt::format(" J={}", problem.rhs) : "";
-    spdlog::info("{} {}{}:", schedule::name(problem.op), schedule::name(problem.type), size);
+    spdlog::info("{}:", text_of(problem));
     if (prepare(options, tune_options(options, {problem, {}}), stop) != ExitCode::kDone)
       code = ExitCode::kPartial;
   }

@@ -62,6 +62,19 @@ TEST_CASE("cli: without an op kernels of every op are compiled ahead", "[cli]") 
   CHECK(num_lines(run.err, "waco-tune: 2 kernels compiled") == 5);
 }
 
+TEST_CASE("cli: of a folder of models kernels of the ops that it has are compiled ahead", "[cli]") {
+  const Workspace work;
+  test::write_random_model(work.path("models/spmv"), schedule::Op::kSpmv);
+  const RunResult run = tune()
+                            .with("--prepare", "2", "--model", work.path("models"))
+                            .environment("XDG_CACHE_HOME", work.path("cache"))
+                            .run();
+  INFO(run.err);
+  REQUIRE(run.ok());
+  CHECK(num_lines(run.err, "waco-tune: 2 kernels compiled") == 1);
+  CHECK(run.err.find("mttkrp f32 J=16: left out, as " + work.path("models")) != std::string::npos);
+}
+
 TEST_CASE("cli: compiling ahead takes no matrix, and a size or model only with an op", "[cli]") {
   const Workspace work;
   check_refused(prepare(work, "3").with(work.matrix()), 2, "no matrix");
