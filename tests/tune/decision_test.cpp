@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 using namespace waco;
@@ -81,6 +82,9 @@ TEST_CASE("decision: told the number of calls, the least of packing and all call
   CHECK(pick_finalists(candidates, 3).size() == 2);
   REQUIRE(pick_finalists(candidates, 3, {2, 1e6}).size() == 1);
   CHECK(pick_finalists(candidates, 3, {2, 1e6})[0].compute.chunk == 4);
+  CHECK(least_cost_ns(candidates, {std::nullopt, 1e6}) == Approx(1e6 / 3));
+  CHECK(least_cost_ns(candidates, {2, 1e6}) == Approx(1e6));
+  CHECK(least_cost_ns(candidates, {50, 1e6}) == Approx(2e6 + 50e6 / 2.8));
 }
 
 TEST_CASE("decision: wrong, censored and crashed candidates never win", "[tune]") {
@@ -89,7 +93,9 @@ TEST_CASE("decision: wrong, censored and crashed candidates never win", "[tune]"
   censored.censored = true;
   crashed.status = Status::kCrash;
   CHECK(decide(baseline(), {wrong, censored, crashed}, 2).is_baseline);
-  CHECK(pick_finalists({measured(wrong), measured(censored), measured(crashed)}, 3).empty());
+  const std::vector<Candidate> candidates{measured(wrong), measured(censored), measured(crashed)};
+  CHECK(pick_finalists(candidates, 3).empty());
+  CHECK(std::isinf(least_cost_ns(candidates, {})));
 }
 
 TEST_CASE("decision: finalists are close to the fastest, fastest first, at most as many as asked for",

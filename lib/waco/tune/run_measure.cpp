@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kRefinedPoints = 3;      ///< whose neighbours a refinement round looks at
 constexpr double kRefinementShare = 0.4;  ///< of the candidates: neighbours measured in a round
-constexpr double kRefinementGain = 1.01;  ///< a round that gains less is the last
+constexpr double kRefinementGain = 1.01;  ///< of cost: a round that gains less is the last
 
 }  // namespace
 
@@ -70,18 +70,15 @@ void Run::measure_all() {
              waiting.begin() + static_cast<ptrdiff_t>(std::min(begin + size, waiting.size()))});
 }
 
-/// Neighbours of the best, as long as they gain and time is left.
+/// Neighbours of the best, as long as they gain and time is left; who is best is told as in the final.
 void Run::refine() {
   const auto num_neighbours = static_cast<size_t>(std::lround(plan_.top * kRefinementShare));
   if (!options_.points.empty() || num_neighbours == 0) return;
   std::vector<Candidate>& candidates = result_.candidates;
-  const auto best_speedup = [&candidates] {
-    sort_candidates(candidates);
-    return candidates.empty() ? 0.0 : candidates[0].measurement.speedup.median;
-  };
-  double speedup = best_speedup();
+  const Calls calls{options_.calls, result_.baseline->median_ns()};
   for (int round = 0; round < plan_.refinements && !first_budget_.stop_requested(); ++round) {
-    const std::vector<SuperSchedule> best = pick_finalists(candidates, kRefinedPoints);
+    const double cost_ns = least_cost_ns(candidates, calls);
+    const std::vector<SuperSchedule> best = pick_finalists(candidates, kRefinedPoints, calls);
     const std::vector<Candidate> next = ranking_->neighbours(best, num_neighbours);
     if (next.empty()) return;
     result_.num_ranked = ranking_->num_ranked();
@@ -91,10 +88,10 @@ void Run::refine() {
       if (!candidate.measured) batch.push_back(&candidate);
     measure(batch);
     std::erase_if(candidates, [](const Candidate& candidate) { return !candidate.measured; });
-    const double gained = best_speedup();
-    spdlog::info("{} neighbours of the best measured: {:.2f}x", next.size(), gained);
-    if (gained < speedup * kRefinementGain) return;
-    speedup = gained;
+    sort_candidates(candidates);
+    spdlog::info("{} neighbours of the best measured: {:.2f}x", next.size(),
+                 candidates[0].measurement.speedup.median);
+    if (least_cost_ns(candidates, calls) * kRefinementGain > cost_ns) return;
   }
 }
 
