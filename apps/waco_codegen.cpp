@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <utility>
@@ -108,8 +109,10 @@ Job choose_job(const Options& options) {
     const int threads = options.common.threads > 0 ? options.common.threads : usable_threads();
     const tune::TunedPlan& plan = plans.find(job.matrix, hash, problem, threads);
     job.point = *plan.point;
-    // Divisors and widths as they were when it was tuned: for any shape the kernel could be much slower.
+    // Divisors and widths as they were when it was tuned: for any shape the kernel could be much slower. One
+    // that stored more than int32 counts takes as many positions.
     std::copy_n(plan.dims.begin(), std::min(plan.dims.size(), job.shape.dims.size()), job.shape.dims.begin());
+    job.shape.num_positions_bound = std::max(job.shape.num_positions_bound, plan.num_stored);
     if (plan.is_baseline) job.kind = codegen::KernelKind::kFixedCsr;
   }
   if (options.common.threads > 0) set_threads(job, options.common.threads);

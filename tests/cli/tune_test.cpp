@@ -356,6 +356,14 @@ TEST_CASE("cli: a plan becomes a kernel again, checked on its matrix", "[cli]") 
   CHECK(result.err.find("verified") != std::string::npos);
   check_kernel(work, work.path("kernel.cpp"), matrix);
 
+  // Without the matrix it takes as many positions as that needed.
+  json plan = parse_file(work.path("plan.json"));
+  const std::string narrow = codegen().with(work.path("plan.json")).run().out;
+  CHECK(narrow.find("#define WACO_POS int64_t") == std::string::npos);
+  plan.at("candidates")[0].at("num_stored") = int64_t{1} << 31;
+  const std::string wide = codegen().with(work.write("wide.json", plan.dump())).run().out;
+  CHECK(wide.find("#define WACO_POS int64_t") != std::string::npos);
+
   // Results of a list give each matrix its own.
   const std::string list = work.write("list", "synthetic: stencil2d n=20\n" + matrix + "\n"),
                     results = work.path("results.jsonl");

@@ -108,6 +108,21 @@ TEST_CASE("tuned_plans: one line of a list stays a list, and a torn last line is
   CHECK(found(read(one.substr(0, one.size() - 1)), "a.mtx", "aa") == kStatic);  // only the newline is missing
 }
 
+TEST_CASE("tuned_plans: a plan knows how much it stored, where it was measured", "[tune]") {
+  const auto stored = [](const json& tuned) {
+    return read(tuned.dump()).find("a", "aa", kSpmv, 2).num_stored;
+  };
+  json tuned = document(kStatic, "aa");
+  CHECK(stored(tuned) == 0);
+  tuned["baseline"] = nullptr;
+  tuned["candidates"] = {{{"plan", kSerial}, {"num_stored", 5}},
+                         {{"plan", kStatic}, {"num_stored", 3000000000}}};
+  CHECK(stored(tuned) == 3000000000);
+  tuned["candidates"] = json::array();
+  tuned["baseline"] = {{"plan", kStatic}, {"num_stored", 7}};
+  CHECK(stored(tuned) == 7);
+}
+
 TEST_CASE("tuned_plans: an answer of fixed_csr is told from a plan", "[tune]") {
   json stay = document(kStatic, "aa");
   stay["best"]["is_baseline"] = true;

@@ -20,6 +20,16 @@ using nlohmann::json;
 
 namespace {
 
+/// By the measurement of the point with this text; 0 without one.
+int64_t num_stored_by(const json& document, const std::string& text) {
+  json measurements = document.value("candidates", json::array());
+  measurements.push_back(document.value("baseline", json()));
+  for (const json& measurement : measurements)
+    if (measurement.is_object() && measurement.value("plan", "") == text)
+      return measurement.value("num_stored", int64_t{0});
+  return 0;
+}
+
 TunedPlan parse_plan(const json& document) {
   TunedPlan plan;
   plan.input = document.value("input", "");
@@ -34,7 +44,9 @@ TunedPlan parse_plan(const json& document) {
   const json parts = document.value("parts", json::array());
   if (parts.size() > 1) throw UsageError(fmt::format("has {} parts; one is supported", parts.size()));
   if (parts.empty()) return plan;
-  plan.point = schedule::parse(parts[0].at("plan").get<std::string>());
+  const auto text = parts[0].at("plan").get<std::string>();
+  plan.point = schedule::parse(text);
+  plan.num_stored = num_stored_by(document, text);
   const json best = document.value("best", json());
   plan.is_baseline = best.is_object() && best.value("is_baseline", false);
   return plan;

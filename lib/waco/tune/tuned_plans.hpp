@@ -18,6 +18,7 @@ struct TunedPlan {
   std::string input;                             ///< as its list names it; empty outside of lists
   std::string matrix_hash;                       ///< of shape and pattern
   std::vector<int64_t> dims;                     ///< of that matrix or tensor
+  int64_t num_stored = 0;                        ///< values that the point stored there; 0: not measured
   int threads = 0;
   std::string cost_model, search, effort;  ///< empty where the file does not say
   std::string error;                       ///< why there is no point
