@@ -25,11 +25,6 @@ namespace {
 using namespace waco;
 using namespace waco::bench;
 
-void print(const std::string& text) {
-  fmt::print("{}", text);
-  if (std::fflush(stdout) != 0) throw EnvironmentError("stdout can't be written");
-}
-
 /// A whole run over several matrices.
 class Run {
  public:
@@ -86,7 +81,8 @@ class Run {
       file_->append(line, std::move(record));
     else
       records_.push_back(std::move(record));
-    if (options_.jsonl) print(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    if (options_.jsonl)
+      print_to_stdout(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     if (!told_ceilings_) say(to_table(arena_.ceilings()) + "\n");
     told_ceilings_ = true;
     say(table);
@@ -110,7 +106,7 @@ class Run {
 
   /// For people: on stdout, unless that carries records.
   void say(const std::string& text) const {
-    if (!options_.jsonl) return print(text);
+    if (!options_.jsonl) return print_to_stdout(text);
     if (!options_.common.quiet) fmt::print(stderr, "{}", text);
   }
 
@@ -132,16 +128,16 @@ ExitCode report(const Options& options) {
   const std::vector<Record> records = read_records(options.report_files);
   if (!options.html_file.empty()) write_file_atomically(options.html_file, html_report(records));
   if (options.markdown)
-    print(markdown_report(records));
+    print_to_stdout(markdown_report(records));
   else
-    for (const auto& group : by_problem(records)) print(to_table(summarize(group)));
+    for (const auto& group : by_problem(records)) print_to_stdout(to_table(summarize(group)));
   if (records.empty()) spdlog::warn("no record");
   return ExitCode::kDone;
 }
 
 ExitCode run(Options& options, char** argv, const StopToken& stop) {
   if (options.list_peers) {
-    print(to_table(all_libraries()));
+    print_to_stdout(to_table(all_libraries()));
     return ExitCode::kDone;
   }
   if (!options.html_file.empty()) check_can_be_written(options.html_file);

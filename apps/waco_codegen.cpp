@@ -182,9 +182,8 @@ ExitCode run(const Options& options, const StopToken& stop) {
   if (!options.output.empty()) {
     write_file_atomically(options.output, kernel);
     spdlog::info("wrote {}", options.output);
-  } else if (std::fwrite(kernel.data(), 1, kernel.size(), stdout) != kernel.size() ||
-             std::fflush(stdout) != 0) {
-    throw EnvironmentError("stdout can't be written");
+  } else {
+    print_to_stdout(kernel);
   }
   return ExitCode::kDone;
 }

@@ -125,11 +125,6 @@ nlohmann::ordered_json created_by(const Options& options) {
   return {{"program", kProgram}, {"version", version()}, {"command", options.command}};
 }
 
-void print(const std::string& text) {
-  fmt::print("{}", text);
-  if (std::fflush(stdout) != 0) throw EnvironmentError("stdout can't be written");
-}
-
 ExitCode run_merge(const Options& options) {
   const std::vector<std::filesystem::path> inputs(options.merged.begin(), options.merged.end());
   const dataset::MergeSummary summary = dataset::merge_datasets(
@@ -162,7 +157,8 @@ ExitCode run_info(const Options& options) {
       text += to_text(agreement, order);
     }
   }
-  print(options.json ? document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n" : text);
+  print_to_stdout(options.json ? document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
+                               : text);
   return ExitCode::kDone;
 }
 

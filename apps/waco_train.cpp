@@ -166,8 +166,7 @@ train::TrainingOptions training_options(const Options& options) {
 
 void print_json(const Options& options, const nlohmann::ordered_json& report) {
   if (!options.json) return;
-  fmt::print("{}\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-  if (std::fflush(stdout) != 0) throw EnvironmentError("stdout can't be written");
+  print_to_stdout(report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 void print_report(const Options& options, const nlohmann::ordered_json& report) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "waco/base/clock.hpp"
+#include "waco/base/command_line.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/base/shard.hpp"
@@ -27,11 +28,6 @@ namespace waco::apps {
 namespace {
 
 constexpr auto kReplace = nlohmann::json::error_handler_t::replace;  // file names need not be UTF-8
-
-void print_document(const std::string& text) {
-  fmt::print("{}\n", text);
-  if (std::fflush(stdout) != 0) throw EnvironmentError("stdout can't be written");
-}
 
 /// A kernel whose result was not checked is not written.
 void write_kernel(const Options& options, const matrix::SparseTensor& tensor,
@@ -55,8 +51,8 @@ void write(const Options& options, const matrix::SparseTensor& tensor, const tun
     spdlog::info("wrote {}", options.plan_file);
   }
   if (!options.kernel_file.empty()) write_kernel(options, tensor, result);
-  if (options.json) print_document(document.dump(2, ' ', false, kReplace));
-  if (options.jsonl) print_document(document.dump(-1, ' ', false, kReplace));
+  if (options.json) print_to_stdout(document.dump(2, ' ', false, kReplace) + "\n");
+  if (options.jsonl) print_to_stdout(document.dump(-1, ' ', false, kReplace) + "\n");
 }
 
 /// A given point that is wrong is the answer to the question asked; a searched one is merely not the winner.
@@ -172,7 +168,7 @@ ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, c
     const auto line = tune::listed_document(listed, tuning, kProgram, options.command);
     num_failed += tune::is_result(line) ? 0 : 1;
     if (batch.file) batch.file->append(line);
-    if (options.jsonl) print_document(line.dump(-1, ' ', false, kReplace));
+    if (options.jsonl) print_to_stdout(line.dump(-1, ' ', false, kReplace) + "\n");
   }
   spdlog::info("{} of {} inputs tuned, {} had a result already, {} failed",
                batch.items.size() - num_there - num_failed, batch.items.size(), num_there, num_failed);

@@ -81,6 +81,11 @@ void refuse_options_before_command(const CLI::App& app) {
   }
 }
 
+void print_to_stdout(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    throw EnvironmentError("stdout can't be written");
+}
+
 std::string command_text(int argc, const char* const* argv) {
   std::string text;
   for (int n = 0; n < argc; ++n) {

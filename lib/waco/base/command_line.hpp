@@ -39,6 +39,9 @@ bool parse_command_line(CLI::App& app, int argc, const char* const* argv, const 
 /// its value again, since it would be passed over.
 void refuse_options_before_command(const CLI::App& app);
 
+/// Throws EnvironmentError when it can't all be written.
+void print_to_stdout(std::string_view text);
+
 /// The arguments as one line, for artifact headers.
 std::string command_text(int argc, const char* const* argv);
 
