@@ -156,7 +156,7 @@ class Emitter {
   Tile tile_;
   int copies_ = 1;  ///< nonzeros in flight in the code being written
   bool in_scope_ = false;
-  bool buffered_ = false;  ///< inside the loops that sum up in a row buffer
+  bool buffered_ = false;     ///< inside the loops that sum up in a row buffer
   std::string target_ = "c";  ///< accumulator prefix: "c" or, inside a factored loop, "t"
   bool split_ = false;        ///< accumulators of `target_` are kept apart for each nonzero in flight
   int next_name_ = 0;
