@@ -21,14 +21,14 @@ using schedule::SuperSchedule;
 namespace {
 
 /// Points that the whole model ranks when nothing is measured. Ranking is passes over the pattern, which are
-/// to stay below a hundred calls where there are more than a million nonzeros and calls are short for them.
+/// to stay below a hundred calls of SpMV, and within the time of reading the file, where there are more than
+/// a million nonzeros.
 /// With 80 (30 for tensors, and for SpMV from 2^18 nonzeros on) four of 31 runs on real inputs missed a point
 /// among a thousand that was predicted to be 1.09 to 1.45 times as fast.
-int64_t evaluations_without_measuring(schedule::Op op, int64_t num_nonzeros) {
+int64_t evaluations_without_measuring(int64_t num_nonzeros) {
   constexpr int64_t kFewNonzeros = 1 << 18, kManyNonzeros = 1000000;
   if (num_nonzeros <= kFewNonzeros) return 300;
-  const bool is_costly = op == schedule::Op::kSpmv || op == schedule::Op::kMttkrp;
-  return num_nonzeros > kManyNonzeros && is_costly ? 30 : 80;
+  return num_nonzeros <= kManyNonzeros ? 80 : 30;
 }
 
 constexpr double kFinalShare = 0.25;         ///< of the budget, kept for the final round
@@ -84,9 +84,8 @@ int64_t Run::evaluations_of(Effort effort) const {
   const EffortPlan plan = plan_of(effort, options_.top);
   int64_t evaluations = plan.evaluations;
   if (search::needs_index(options_.search))
-    evaluations = effort == Effort::kNone
-                      ? evaluations_without_measuring(options_.problem.op, tensor_.num_nonzeros())
-                      : plan.index_evaluations;
+    evaluations = effort == Effort::kNone ? evaluations_without_measuring(tensor_.num_nonzeros())
+                                          : plan.index_evaluations;
   // A search returns no more points than it has looked at.
   return std::max<int64_t>(evaluations, 2 * plan.top);
 }
