@@ -145,9 +145,14 @@ TEST_CASE("session: fixed_csr reads the widths of coordinates that it is packed 
   if (problem.op == Op::kMttkrp) dims.push_back(30);
   const matrix::SparseTensor tensor = testing::random_tensor(dims, 200);
   const codegen::Storage packed = codegen::pack_fixed_csr(tensor, problem, 2);
-  for (int l = 0; l < packed.abi().format.num_levels; ++l)
-    if (packed.abi().level[l].crd != nullptr) CHECK(packed.abi().level[l].crd_bytes == bytes);
-  CHECK(codegen::fixed_csr_source(problem, packed) == baseline_request(problem, dims, 4).source);
+  codegen::Binding binding;
+  binding.pos_bytes = packed.abi().pos_bytes;
+  for (int l = 0; l < packed.abi().format.num_levels; ++l) {
+    const int crd_bytes = packed.abi().level[l].crd_bytes;
+    binding.crd_bytes[static_cast<size_t>(l)] = crd_bytes;
+    if (packed.abi().level[l].crd != nullptr) CHECK(crd_bytes == bytes);
+  }
+  CHECK(codegen::fixed_csr_source(problem, binding) == baseline_request(problem, dims, 4).source);
 }
 
 TEST_CASE("session: a kernel far slower than fixed_csr is recorded as at least that slow", "[measure]") {

@@ -75,13 +75,4 @@ std::string fixed_csr_source(const schedule::Problem& problem, const Binding& bi
   return source + text;
 }
 
-std::string fixed_csr_source(const schedule::Problem& problem, const Storage& storage) {
-  const waco_storage& a = storage.abi();
-  Binding binding;
-  binding.pos_bytes = a.pos_bytes;
-  for (int l = 0; l < a.format.num_levels; ++l)
-    binding.crd_bytes[static_cast<size_t>(l)] = a.level[l].crd_bytes;
-  return fixed_csr_source(problem, binding);
-}
-
 }  // namespace waco::codegen

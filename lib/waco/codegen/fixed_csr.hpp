@@ -25,7 +25,5 @@ Storage pack_fixed_csr(const matrix::SparseTensor& tensor, const schedule::Probl
 /// (128 for spmv, else 32), the result accumulated in memory, zeroed inside the call. Of the binding, the
 /// widths of coordinates and positions count.
 std::string fixed_csr_source(const schedule::Problem& problem, const Binding& binding);
-/// The same for an operand packed by pack_fixed_csr.
-std::string fixed_csr_source(const schedule::Problem& problem, const Storage& storage);
 
 }  // namespace waco::codegen
