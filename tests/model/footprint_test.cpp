@@ -1,7 +1,9 @@
 // Footprint curves against windows counted by hand and by brute force.
 #include "waco/model/footprint.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <numeric>
 #include <set>
 
 #include "waco/base/random.hpp"
@@ -98,6 +100,35 @@ TEST_CASE("footprint: sampled rows are the sample of the row coordinates", "[mod
   CHECK(rows.times == accesses.times);
   CHECK(rows.places == accesses.places);
   CHECK(rows.length == accesses.length);
+}
+
+TEST_CASE("footprint: a sample of what is visited slice after slice needs no sorted visits", "[model]") {
+  waco::Random random(12);
+  constexpr int64_t kRows = 40000, kColumns = 700;
+  std::vector<int64_t> rows, columns;
+  for (int64_t row = 0; row < kRows; row++)
+    for (int64_t column = static_cast<int64_t>(random.below(90)); column < kColumns;
+         column += 1 + static_cast<int64_t>(random.below(90))) {
+      rows.push_back(row);
+      columns.push_back(column);
+    }
+  std::vector<int32_t> visits(rows.size());
+  std::iota(visits.begin(), visits.end(), 0);
+  std::stable_sort(visits.begin(), visits.end(), [&](int32_t a, int32_t b) {
+    return columns[static_cast<size_t>(a)] < columns[static_cast<size_t>(b)];
+  });
+  std::vector<int64_t> pointers(kColumns + 1, 0);
+  for (const int64_t column : columns) pointers[static_cast<size_t>(column) + 1]++;
+  std::partial_sum(pointers.begin(), pointers.end(), pointers.begin());
+
+  const auto blocks = waco::model::sampled_blocks(kRows, static_cast<int64_t>(rows.size()));
+  REQUIRE(!blocks.empty());
+  const auto sorted = waco::model::sample_accesses(rows, kRows, visits, blocks);
+  const auto counted = waco::model::sample_slices(rows, kRows, columns, pointers, blocks);
+  CHECK(counted.times == sorted.times);
+  CHECK(counted.places == sorted.places);
+  CHECK(counted.length == sorted.length);
+  CHECK(counted.dim == sorted.dim);
 }
 
 TEST_CASE("footprint: short traces and few coordinates are not sampled", "[model]") {

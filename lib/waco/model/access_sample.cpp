@@ -1,6 +1,9 @@
 // Choosing blocks and collecting their accesses.
 #include "waco/model/access_sample.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "waco/base/random.hpp"
 
 namespace waco::model {
@@ -10,6 +13,19 @@ namespace {
 constexpr int64_t kAccesses = int64_t{1} << 15;  // wanted
 constexpr int64_t kLeastBlocks = 32;             // kept: fewer would say little about the others
 constexpr int64_t kTracedWhole = int64_t{1} << 18;
+
+/// The number of each block of `dim` coordinates among those that are kept; -1 for the others.
+std::vector<int32_t> block_numbers(int64_t dim, std::span<const int64_t> starts) {
+  std::vector<int32_t> number(static_cast<size_t>(dim >> AccessSample::kBlockBits) + 1, -1);
+  for (size_t n = 0; n < starts.size(); ++n)
+    number[static_cast<size_t>(starts[n] >> AccessSample::kBlockBits)] = static_cast<int32_t>(n);
+  return number;
+}
+
+int32_t place_of(int32_t block, int64_t coord) {
+  return static_cast<int32_t>((static_cast<int64_t>(block) << AccessSample::kBlockBits) +
+                              (coord & (AccessSample::kBlock - 1)));
+}
 
 }  // namespace
 
@@ -33,9 +49,7 @@ AccessSample sample_accesses(std::span<const int64_t> coords, int64_t dim, std::
   sample.length = static_cast<int64_t>(coords.size());
   sample.dim = dim;
   sample.starts = std::move(blocks);
-  std::vector<int32_t> number(static_cast<size_t>(dim >> kBits) + 1, -1);
-  for (size_t n = 0; n < sample.starts.size(); ++n)
-    number[static_cast<size_t>(sample.starts[n] >> kBits)] = static_cast<int32_t>(n);
+  const std::vector<int32_t> number = block_numbers(dim, sample.starts);
   // Without a branch: what is kept is overwritten or not by the next access.
   size_t room = coords.size() / 8 + 1024, count = 0;
   sample.times.resize(room);
@@ -44,8 +58,7 @@ AccessSample sample_accesses(std::span<const int64_t> coords, int64_t dim, std::
     const int64_t c = visits.empty() ? coords[t] : coords[static_cast<size_t>(visits[t])];
     const int32_t block = number[static_cast<size_t>(c >> kBits)];
     sample.times[count] = static_cast<int32_t>(t);
-    sample.places[count] =
-        static_cast<int32_t>((static_cast<int64_t>(block) << kBits) + (c & (AccessSample::kBlock - 1)));
+    sample.places[count] = place_of(block, c);
     count += block >= 0 ? 1 : 0;
     if (count < room) continue;
     room *= 2;
@@ -71,6 +84,29 @@ AccessSample sample_rows(std::span<const int64_t> row_pointers, std::vector<int6
             static_cast<int32_t>((static_cast<int64_t>(n) << AccessSample::kBlockBits) + place));
       }
     }
+  return sample;
+}
+
+AccessSample sample_slices(std::span<const int64_t> coords, int64_t dim, std::span<const int64_t> slices,
+                           std::span<const int64_t> slice_pointers, std::vector<int64_t> blocks) {
+  constexpr int kBits = AccessSample::kBlockBits;
+  AccessSample sample;
+  sample.length = static_cast<int64_t>(coords.size());
+  sample.dim = dim;
+  sample.starts = std::move(blocks);
+  const std::vector<int32_t> number = block_numbers(dim, sample.starts);
+  std::vector<int32_t> next(slice_pointers.begin(), slice_pointers.end());
+  std::vector<std::pair<int32_t, int32_t>> kept;  // time, place
+  for (size_t n = 0; n < coords.size(); ++n) {
+    const int32_t time = next[static_cast<size_t>(slices[n])]++;
+    const int32_t block = number[static_cast<size_t>(coords[n] >> kBits)];
+    if (block >= 0) kept.emplace_back(time, place_of(block, coords[n]));
+  }
+  std::sort(kept.begin(), kept.end());
+  for (const auto& [time, place] : kept) {
+    sample.times.push_back(time);
+    sample.places.push_back(place);
+  }
   return sample;
 }
 

@@ -30,7 +30,12 @@ std::vector<int64_t> sampled_blocks(int64_t dim, int64_t length);
 AccessSample sample_accesses(std::span<const int64_t> coords, int64_t dim, std::span<const int32_t> visits,
                              std::vector<int64_t> blocks);
 
-/// The same of the first mode in its own order, from the starts of its rows [rows + 1].
+/// The same of a mode whose coordinates ascend as they are visited, from the starts of its rows [rows + 1].
 AccessSample sample_rows(std::span<const int64_t> row_pointers, std::vector<int64_t> blocks);
+
+/// The same when slice follows slice, `slices[n]` that of nonzero n, and those of one slice come as they are;
+/// `slice_pointers` [slices + 1] has their starts. Nothing but the sample is sorted.
+AccessSample sample_slices(std::span<const int64_t> coords, int64_t dim, std::span<const int64_t> slices,
+                           std::span<const int64_t> slice_pointers, std::vector<int64_t> blocks);
 
 }  // namespace waco::model

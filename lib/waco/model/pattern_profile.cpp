@@ -36,9 +36,14 @@ int64_t compress(std::vector<int32_t>& trace, int64_t num_elements) {
   return static_cast<int64_t>(sorted.size());
 }
 
+/// Coordinates of a dimension that are counted one by one; beyond, it is almost empty.
+int64_t most_counted(size_t num_nonzeros) {
+  return 4 * static_cast<int64_t>(num_nonzeros) + 65536;
+}
+
 /// Stable sort of `permutation` by the coordinates of one mode.
 void sort_by_mode(std::vector<int32_t>& permutation, std::span<const int64_t> coords, int64_t dim) {
-  if (dim > 4 * static_cast<int64_t>(coords.size()) + 65536) {
+  if (dim > most_counted(coords.size())) {
     std::stable_sort(permutation.begin(), permutation.end(), [&](int32_t a, int32_t b) {
       return coords[static_cast<size_t>(a)] < coords[static_cast<size_t>(b)];
     });
@@ -176,19 +181,36 @@ bool is_in_order(const ModeOrder& modes, int order) {
 
 }  // namespace
 
+/// Where the nonzeros of each slice of a mode begin when they are visited slice after slice.
+const std::vector<int64_t>& PatternProfile::slice_pointers(int mode) {
+  if (mode == 0) return row_pointers_;
+  std::vector<int64_t>& pointers = slice_pointers_[static_cast<size_t>(mode)];
+  if (!pointers.empty()) return pointers;
+  pointers.assign(static_cast<size_t>(extents_[mode]) + 1, 0);
+  for (const int64_t c : coords_[mode]) pointers[static_cast<size_t>(c) + 1]++;
+  std::partial_sum(pointers.begin(), pointers.end(), pointers.begin());
+  return pointers;
+}
+
+AccessSample PatternProfile::take_sample(const ModeOrder& modes, int mode, std::vector<int64_t> blocks) {
+  const int first = modes[0];
+  const bool others_in_order = order_ == 2 || modes[1] < modes[2];
+  const bool has_pointers = first == 0 || extents_[first] <= most_counted(coords_[first].size());
+  if (!others_in_order || !has_pointers)
+    return sample_accesses(coords_[mode], extents_[mode], visit_order(modes), std::move(blocks));
+  if (mode == first) return sample_rows(slice_pointers(first), std::move(blocks));
+  if (first == 0) return sample_accesses(coords_[mode], extents_[mode], {}, std::move(blocks));
+  return sample_slices(coords_[mode], extents_[mode], coords_[first], slice_pointers(first),
+                       std::move(blocks));
+}
+
 /// The sampled accesses to a mode; null when all are followed.
 const AccessSample* PatternProfile::sample(const ModeOrder& modes, int mode) {
   const auto known = samples_.find({modes, mode});
   if (known != samples_.end()) return &known->second;
   std::vector<int64_t> blocks = sampled_blocks(extents_[mode], static_cast<int64_t>(coords_[0].size()));
   if (blocks.empty()) return nullptr;
-  const bool in_order = is_in_order(modes, order_);
-  AccessSample sample = in_order && mode == 0 ? sample_rows(row_pointers_, std::move(blocks))
-                                              : sample_accesses(coords_[mode], extents_[mode],
-                                                                in_order ? std::span<const int32_t>()
-                                                                         : std::span(visit_order(modes)),
-                                                                std::move(blocks));
-  return &samples_.emplace(std::pair(modes, mode), std::move(sample)).first->second;
+  return &samples_.emplace(std::pair(modes, mode), take_sample(modes, mode, std::move(blocks))).first->second;
 }
 
 std::unique_ptr<FootprintCurve> PatternProfile::compute_footprint(const ModeOrder& modes, int mode,
