@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -107,7 +106,7 @@ class Run {
   /// For people: on stdout, unless that carries records.
   void say(const std::string& text) const {
     if (!options_.jsonl) return print_to_stdout(text);
-    if (!options_.common.quiet) fmt::print(stderr, "{}", text);
+    if (!options_.common.quiet) print_to_stderr(text);
   }
 
   static std::optional<tune::TunedPlans> read_plans(const std::string& file) {

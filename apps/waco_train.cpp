@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "waco/base/command_line.hpp"
@@ -170,7 +169,7 @@ void print_json(const Options& options, const nlohmann::ordered_json& report) {
 }
 
 void print_report(const Options& options, const nlohmann::ordered_json& report) {
-  if (!options.common.quiet) fmt::print(stderr, "{}", train::to_table(report));
+  if (!options.common.quiet) print_to_stderr(train::to_table(report));
   print_json(options, report);
 }
 

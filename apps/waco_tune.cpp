@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "apps/tune/jobs.hpp"
 #include "apps/tune/options.hpp"
@@ -32,7 +31,7 @@ ExitCode calibrate_models(const Options& options, const StopToken& stop) {
     calibration.compiler = options.common.compiler;
     calibration.quiet = options.common.quiet;
     const tune::CalibrationResult result = tune::calibrate(calibration, stop);
-    if (!options.common.quiet) fmt::print(stderr, "{}", tune::to_text(op, result));
+    if (!options.common.quiet) print_to_stderr(tune::to_text(op, result));
   }
   return ExitCode::kDone;
 }

@@ -6,7 +6,7 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
-#include <cstdio>
+#include <functional>
 #include <future>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -43,14 +43,31 @@ void write_kernel(const Options& options, const matrix::SparseTensor& tensor,
                result.best->is_baseline ? ": the kernel of fixed_csr, which is the answer" : "");
 }
 
-/// Files first: whoever reads stdout may have gone.
-void write(const Options& options, const matrix::SparseTensor& tensor, const tune::TuneResult& result) {
-  const nlohmann::ordered_json document = tune::plan_document(result, kProgram, options.command);
-  if (!options.plan_file.empty()) {
-    write_file_atomically(options.plan_file, document.dump(2, ' ', false, kReplace) + "\n");
-    spdlog::info("wrote {}", options.plan_file);
+/// The table for people, after `write_files`: whoever reads stderr may have gone. Where there is no room for
+/// files it is all that is left of the run.
+void tell_after(const Options& options, const std::string& table, const std::function<void()>& write_files) {
+  const auto tell = [&] {
+    if (!options.common.quiet) print_to_stderr(table);
+  };
+  try {
+    write_files();
+  } catch (...) {
+    tell();
+    throw;
   }
-  if (!options.kernel_file.empty()) write_kernel(options, tensor, result);
+  tell();
+}
+
+/// Files, then the table, then stdout.
+void hand_over(const Options& options, const matrix::SparseTensor& tensor, const tune::TuneResult& result) {
+  const nlohmann::ordered_json document = tune::plan_document(result, kProgram, options.command);
+  tell_after(options, tune::to_table(result), [&] {
+    if (!options.plan_file.empty()) {
+      write_file_atomically(options.plan_file, document.dump(2, ' ', false, kReplace) + "\n");
+      spdlog::info("wrote {}", options.plan_file);
+    }
+    if (!options.kernel_file.empty()) write_kernel(options, tensor, result);
+  });
   if (options.json) print_to_stdout(document.dump(2, ' ', false, kReplace) + "\n");
   if (options.jsonl) print_to_stdout(document.dump(-1, ' ', false, kReplace) + "\n");
 }
@@ -87,13 +104,12 @@ Input read_input(const Options& options, const matrix::CorpusItem& item) {
 }
 
 /// `load_s`: how long there was nothing to do but wait for the model.
-tune::TuneResult tune_input(const Options& options, const Input& input, const tune::TuneOptions& tuning,
-                            double load_s, const StopToken& stop) {
+tune::TuneResult tune_input(const Input& input, const tune::TuneOptions& tuning, double load_s,
+                            const StopToken& stop) {
   tune::TuneResult result = tune::tune(input.tensor, tuning, stop);
   result.seconds.load = load_s;
   result.seconds.read = input.read_s;
   result.seconds.total += load_s + input.read_s;
-  if (!options.common.quiet) fmt::print(stderr, "{}", tune::to_table(result));
   return result;
 }
 
@@ -138,8 +154,8 @@ ExitCode tune_one(const Options& options, const tune::ChosenProblem& chosen, con
   const Input input = read_input(options, matrix::file_item(options.inputs.paths[0]));
   const auto start = std::chrono::steady_clock::now();
   const tune::TuneOptions tuning = opening.get();
-  const tune::TuneResult result = tune_input(options, input, tuning, seconds_since(start), stop);
-  write(options, input.tensor, result);
+  const tune::TuneResult result = tune_input(input, tuning, seconds_since(start), stop);
+  hand_over(options, input.tensor, result);
   return exit_code(result, !tuning.points.empty());
 }
 
@@ -156,9 +172,11 @@ ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, c
     if (stop.stop_requested()) return ExitCode::kPartial;
     spdlog::info("[{}/{}] {}", number, batch.items.size(), item.source);
     tune::ListedResult listed{item.source, {}, nullptr};
+    std::string table;
     listed.outcome = guarded(kProgram, [&] {
       const Input input = read_input(options, item);
-      const tune::TuneResult result = tune_input(options, input, tuning, std::exchange(load_s, 0), stop);
+      const tune::TuneResult result = tune_input(input, tuning, std::exchange(load_s, 0), stop);
+      table = tune::to_table(result);
       listed.document = tune::plan_document(result, kProgram, options.command);
       return exit_code(result, !tuning.points.empty());
     });
@@ -167,7 +185,9 @@ ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, c
     if (stop.stop_requested()) return ExitCode::kPartial;  // the next run does it whole
     const auto line = tune::listed_document(listed, tuning, kProgram, options.command);
     num_failed += tune::is_result(line) ? 0 : 1;
-    if (batch.file) batch.file->append(line);
+    tell_after(options, table, [&] {
+      if (batch.file) batch.file->append(line);
+    });
     if (options.jsonl) print_to_stdout(line.dump(-1, ' ', false, kReplace) + "\n");
   }
   spdlog::info("{} of {} inputs tuned, {} had a result already, {} failed",

@@ -56,6 +56,17 @@ TEST_CASE("progress: short work reports nothing", "[base]") {
   CHECK(written([](std::FILE* file) { Progress("packing", 1, file).advance(); }).empty());
 }
 
+TEST_CASE("progress: a stream that can't be written ends no work", "[base]") {
+  std::FILE* full = std::fopen("/dev/full", "w");
+  REQUIRE(full != nullptr);
+  std::setvbuf(full, nullptr, _IONBF, 0);  // as stderr is
+  for (const bool bar : {false, true}) {
+    Progress progress("packing", 1, full, {.bar = bar, .color = false, .interval_s = 0});
+    CHECK_NOTHROW(progress.advance());
+  }
+  std::fclose(full);
+}
+
 TEST_CASE("progress: a bar is redrawn in place and removed at the end", "[base]") {
   const std::string text = written([](std::FILE* file) {
     Progress progress("packing", 2, file, {.bar = true, .color = false, .interval_s = 0});

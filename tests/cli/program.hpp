@@ -104,9 +104,9 @@ inline void check_refused(const Program& program, int code, const std::string& t
   CHECK(result.err.find(text) != std::string::npos);
 }
 
-/// A run whose stdout is full.
-inline RunResult run_into_full(const Program& program) {
-  std::vector<std::string> arguments{"sh", "-c", "exec \"$@\" > /dev/full", "sh"};
+/// A run whose stdout, or another stream, is full.
+inline RunResult run_into_full(const Program& program, int stream = 1) {
+  std::vector<std::string> arguments{"sh", "-c", fmt::format("exec \"$@\" {}> /dev/full", stream), "sh"};
   for (const std::string& argument : program.arguments()) arguments.push_back(argument);
   return run_process(arguments);
 }

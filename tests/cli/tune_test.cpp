@@ -254,6 +254,18 @@ TEST_CASE("cli: plan and kernel are written even where stdout can't be", "[cli]"
   CHECK(std::filesystem::exists(kernel));
 }
 
+TEST_CASE("cli: a stderr that can't be written takes nothing with it", "[cli]") {
+  const Workspace work;
+  const std::string matrix = work.matrix(), plan = work.path("plan.json"), lines = work.path("r.jsonl");
+  const auto ranked = [] { return tune().with("--op", "spmv", "--effort", "none"); };
+  const RunResult one = run_into_full(ranked().with(matrix, "--json", "-o", plan), 2);
+  CHECK(one.end.code == 0);
+  CHECK(json::parse(one.out) == parse_file(plan));
+  CHECK(run_into_full(ranked().with(matrix, matrix + "x", "-o", lines), 2).end.code == 6);
+  CHECK_THAT(read_file(lines), Catch::Contains(parse_file(plan).at("best").at("plan").get<std::string>()));
+  CHECK(run_into_full(ranked().with(matrix, "--top", "none"), 2).end.code == 2);
+}
+
 TEST_CASE("cli: finalists keep the time that compiling them took", "[cli]") {
   Workspace work;
   const RunResult result = tune()

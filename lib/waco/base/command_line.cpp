@@ -86,6 +86,10 @@ void print_to_stdout(std::string_view text) {
     throw EnvironmentError("stdout can't be written");
 }
 
+void print_to_stderr(std::string_view text) {
+  (void)std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
 std::string command_text(int argc, const char* const* argv) {
   std::string text;
   for (int n = 0; n < argc; ++n) {
@@ -107,7 +111,7 @@ std::string command_text(int argc, const char* const* argv) {
 Outcome guarded(std::string_view program, const std::function<ExitCode()>& body) {
   const auto failed = [&](ExitCode code, const std::string& what) {
     std::fflush(stdout);
-    fmt::print(stderr, "{}: error: {}\n", program, what);
+    print_to_stderr(fmt::format("{}: error: {}\n", program, what));
     return Outcome{code, what};
   };
   try {

@@ -42,6 +42,9 @@ void refuse_options_before_command(const CLI::App& app);
 /// Throws EnvironmentError when it can't all be written.
 void print_to_stdout(std::string_view text);
 
+/// For people: what can't be written is lost, and no more than that.
+void print_to_stderr(std::string_view text);
+
 /// The arguments as one line, for artifact headers.
 std::string command_text(int argc, const char* const* argv);
 

@@ -103,10 +103,10 @@ void Progress::report(Clock::time_point now) {
                                ? progress_line_with_rates(what_, done_, total_, failed_, skipped_, seconds)
                                : progress_line(what_, done_, total_, seconds);
   if (style_.bar) {
-    fmt::print(stream_, "{}{} {}", kEraseLine, bar(done_, total_, style_.color), line);
+    std::fputs(fmt::format("{}{} {}", kEraseLine, bar(done_, total_, style_.color), line).c_str(), stream_);
     bar_shown_ = true;
   } else {
-    fmt::print(stream_, "{}\n", line);
+    std::fputs((line + "\n").c_str(), stream_);
   }
   std::fflush(stream_);
 }
