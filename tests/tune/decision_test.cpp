@@ -98,6 +98,21 @@ TEST_CASE("decision: wrong, censored and crashed candidates never win", "[tune]"
   CHECK(std::isinf(least_cost_ns(candidates, {})));
 }
 
+TEST_CASE("decision: what the final finds wrong is wrong, whatever was found before", "[tune]") {
+  std::vector<Candidate> candidates{measured(timed(1, 2, 0.1)), measured(timed(2, 1.9, 0.1)),
+                                    measured(timed(4, 1.8, 0.1)), measured(timed(8, 1.7, 0.1))};
+  for (Candidate& candidate : candidates) candidate.measurement.compile_ns = 7;
+  Measurement right = timed(1, 2.2, 0.1), crashed = timed(2, 0, 0), unpacked = timed(4, 0, 0);
+  crashed.status = Status::kCrash;
+  unpacked.status = Status::kConstraint;
+  enter_finals({right, crashed, unpacked}, candidates);
+  CHECK(candidates[0].measurement.speedup.median == 2.2);
+  CHECK(candidates[1].measurement.status == Status::kCrash);
+  CHECK(candidates[2].measurement.speedup.median == 1.8);
+  CHECK(candidates[3].measurement.speedup.median == 1.7);
+  for (const Candidate& candidate : candidates) CHECK(candidate.measurement.compile_ns == 7);
+}
+
 TEST_CASE("decision: finalists are close to the fastest, fastest first, at most as many as asked for",
           "[tune]") {
   const std::vector<Candidate> candidates{measured(timed(1, 1.45, 0.1)), measured(timed(2, 1.5, 0.1)),

@@ -28,6 +28,11 @@ std::vector<schedule::SuperSchedule> pick_finalists(const std::vector<Candidate>
 /// All that were timed to the end, in their order.
 std::vector<schedule::SuperSchedule> all_timed(const std::vector<Candidate>& candidates);
 
+/// Puts the final's measurements in the place of the candidates' first ones: its times are the better ones,
+/// longer and all in common rounds, and who fails there is not right. Only of those that it could not run,
+/// for want of memory, the first ones stay.
+void enter_finals(const std::vector<measure::Measurement>& finals, std::vector<Candidate>& candidates);
+
 /// The best of those contestants that beat the baseline by more than their interval; otherwise fixed_csr.
 /// Whether so many `calls` repay its packing is for Verdict::pays() to say; where they don't, they repay no
 /// other's.

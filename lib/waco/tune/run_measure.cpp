@@ -106,13 +106,7 @@ void Run::hold_final() {
   if (final_skipped_) return;
   spdlog::info("{} finalists and fixed_csr in common rounds", finalists.size());
   finals_ = session_->compete(finalists);
-  // The final's times are the better ones: longer, and all in common rounds. Compiling was over by then.
-  for (Measurement& final : finals_)
-    for (Candidate& candidate : result_.candidates) {
-      if (!final.ok() || candidate.measurement.point != final.point) continue;
-      final.compile_ns = candidate.measurement.compile_ns;
-      candidate.measurement = final;
-    }
+  enter_finals(finals_, result_.candidates);
 }
 
 /// Without timing: the cheapest point whose result is right. Of points given by hand every one is checked.
