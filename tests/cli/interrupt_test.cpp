@@ -26,6 +26,27 @@ void check_outputs(const Workspace& work) {
   }
 }
 
+/// The program gets a compiler that runs lines of shell before each kernel, and an empty cache. `$note` is a
+/// file name for them.
+void set_compiler(Program& program, const Workspace& work, const std::string& before_kernel) {
+  std::filesystem::create_directory(work.path("bin"));
+  const std::string script =
+      work.write("bin/odd-c++", "#!/bin/sh\nnote=" + work.path("note") + "\ncase \"$*\" in *kernel.cpp*)\n" +
+                                    before_kernel + "\nesac\nexec c++ \"$@\"\n");
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  program.with("--compiler", "odd-c++")
+      .environment("PATH", work.path("bin") + ":" + std::getenv("PATH"))
+      .environment("XDG_CACHE_HOME", work.path("cache"));
+}
+
+/// None where there is no file.
+std::vector<json> lines_of(const std::string& file) {
+  std::vector<json> lines;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) lines.push_back(json::parse(line));
+  return lines;
+}
+
 }  // namespace
 
 TEST_CASE("cli: a killed run leaves whole files or none, and the next run works", "[cli]") {
@@ -87,6 +108,33 @@ TEST_CASE("cli: a spent budget still answers with fixed_csr or better", "[cli]")
   CHECK(document.at("complete") == false);
   CHECK(document.at("stopped_by") == "the time budget is spent");
   CHECK(document.at("best").at("verified") == true);
+}
+
+TEST_CASE("cli: what the machine kept from being compiled is done again", "[cli]") {
+  const Workspace work;
+  const std::string results = work.path("results.jsonl"), list = work.write("list", work.matrix() + "\n");
+  Program program = tune().with("--list", list, "--model", "none", "-o", results);
+  for (const char* split : {"2", "4", "8"})
+    program.with(
+        fmt::format("--schedule=spmv f32 | A: i1:U k:C i0:U [i/{}] | loop: i1 k i0 | par: serial", split));
+  // The check for OpenMP, fixed_csr and a candidate are compiled; then the disk is full, until there is room.
+  set_compiler(program, work, R"(
+    for n in 1 2 3; do mkdir $note.$n 2> /dev/null && exec c++ "$@"; done
+    test -e $note.room || { echo 'as: No space left on device' >&2; exit 1; })");
+  const RunResult full = program.run();
+  INFO(full.err);
+  CHECK(full.end.code == 6);
+  const json cut = lines_of(results).back();
+  CHECK(cut.at("machine_failed") == true);
+  CHECK_THAT(cut.at("stopped_by").get<std::string>(), Catch::Contains("No space left"));
+  CHECK(cut.at("best").at("verified") == true);
+  for (const json& candidate : cut.at("candidates")) CHECK(candidate.at("status") != "compile");
+
+  work.write("note.room", "");
+  const RunResult again = program.run();
+  INFO(again.err);
+  CHECK(again.end.code == 0);
+  CHECK(lines_of(results).back().at("complete") == true);
 }
 
 TEST_CASE("cli: a machine that fails in mid-run leaves what was verified", "[cli]") {

@@ -118,9 +118,7 @@ class MatrixRun {
   }
 
   void record(const Measurement& measurement) {
-    if (measurement.machine_failed)  // a record would pass for what the point is like, for ever
-      throw EnvironmentError(
-          fmt::format("a kernel could not be compiled: {}; free memory and disk space", measurement.message));
+    measure::check_machine(measurement);  // a record would pass for what the point is like, for ever
     dataset::Record record = matrix_;
     dataset::set_measurement(record, measurement);
     compile_s_ += static_cast<double>(measurement.compile_ns) * 1e-9;

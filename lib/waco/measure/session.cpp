@@ -13,6 +13,12 @@
 
 namespace waco::measure {
 
+void check_machine(const Measurement& measurement) {
+  if (measurement.machine_failed)
+    throw EnvironmentError(
+        fmt::format("a kernel could not be compiled: {}; free memory and disk space", measurement.message));
+}
+
 class Session::State {
  public:
   State(const matrix::SparseTensor& tensor, const schedule::Problem& problem, MeasureOptions options)

@@ -53,6 +53,10 @@ class Unmeasurable : public EnvironmentError {
   using EnvironmentError::EnvironmentError;
 };
 
+/// Throws EnvironmentError when the machine, not the kernel, was at fault: nothing is known of the point
+/// then, and those that follow would fare no better.
+void check_machine(const Measurement& measurement);
+
 /// A stop request came before there was a result.
 class Stopped : public EnvironmentError {
   using EnvironmentError::EnvironmentError;

@@ -38,6 +38,7 @@ void Run::open_session() {
 
 /// Keeps each result as it comes: the machine may fail before the last of a batch.
 void Run::note_result(const Measurement& m) {
+  measure::check_machine(m);
   const std::string speed =
       m.ok() ? fmt::format("{:.2f}x", m.speedup.median) : std::string(measure::name(m.status));
   spdlog::debug("measured {}: {} {}", ++num_reported_, speed, schedule::to_text(m.point));
