@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <initializer_list>
 #include <utility>
 
 #include "waco/base/error.hpp"
@@ -71,15 +72,24 @@ std::string shorten(const std::string& err) {
   return text;
 }
 
+bool says_one_of(const RunResult& run, std::initializer_list<const char*> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](const char* some) { return run.err.find(some) != std::string::npos; });
+}
+
+bool found_disk_full(const RunResult& run) {
+  return says_one_of(run, {"No space left on device", "Disk quota exceeded"});
+}
+
 /// Whether the machine, not the source, ended the compiler. Drivers report what became of the processes that
 /// they start: a killed one in these words, but a crashed one, which is a fault of source and compiler, too.
 bool failed_for_the_machine(const RunResult& run) {
   constexpr std::array kCrashes = {SIGSEGV, SIGABRT, SIGILL, SIGFPE, SIGBUS};
   if (!run.end.exited) return std::find(kCrashes.begin(), kCrashes.end(), run.end.code) == kCrashes.end();
-  const auto says = [&](const char* words) { return run.err.find(words) != std::string::npos; };
-  return says("No space left on device") || says("Disk quota exceeded") || says("Cannot allocate memory") ||
-         says("Killed signal terminated program") || says("Terminated signal terminated program") ||
-         says("unable to execute command: Killed") || says("unable to execute command: Terminated");
+  return found_disk_full(run) ||
+         says_one_of(run, {"Cannot allocate memory", "Killed signal terminated program",
+                           "Terminated signal terminated program", "unable to execute command: Killed",
+                           "unable to execute command: Terminated"});
 }
 
 }  // namespace
@@ -125,6 +135,7 @@ CompileOutcome Compiler::compile(const std::string& source, const std::string& f
     if (outcome.diagnostic.empty())
       outcome.diagnostic = fmt::format("the compiler ended with {}", run.end.describe());
     outcome.machine_failed = !outcome.stopped && failed_for_the_machine(run);
+    outcome.disk_full = outcome.machine_failed && found_disk_full(run);
   }
   return outcome;
 }

@@ -15,6 +15,7 @@ struct CompileOutcome {
   bool ok = false;
   bool stopped = false;         ///< killed because a stop was requested; says nothing about the source
   bool machine_failed = false;  ///< killed, or short of memory or disk space; says nothing either
+  bool disk_full = false;       ///< that was the machine's fault
   std::string diagnostic;       ///< why not, in at most a few lines
 };
 

@@ -180,6 +180,7 @@ CompiledKernel KernelCache::compile(const std::string& key, const CompileRequest
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
   kernel.stopped = outcome.stopped;
   kernel.machine_failed = outcome.machine_failed;
+  kernel.disk_full = outcome.disk_full;
   kernel.diagnostic = outcome.diagnostic;
   if (outcome.ok) {
     store(key, request, build.path() / "kernel.so");

@@ -24,6 +24,7 @@ struct CompiledKernel {
   std::string diagnostic;         ///< then: why
   bool stopped = false;           ///< not compiled because a stop was requested
   bool machine_failed = false;    ///< not compiled because the machine, not the source, was at fault
+  bool disk_full = false;         ///< that was its fault
   bool from_cache = false;
   int64_t compile_ns = 0;  ///< wall clock of the compiler; 0 from the cache
   bool ok() const { return !library.empty(); }

@@ -29,6 +29,7 @@ struct Measurement {
   Status status = Status::kConstraint;
   std::string message;             ///< why it is not ok; one or a few lines
   bool machine_failed = false;     ///< kCompile: the machine, not the kernel, was at fault (not in documents)
+  bool disk_full = false;          ///< that was its fault, and not a lack of memory (not in documents)
   std::vector<double> samples_ns;  ///< time of one call, by round
   Estimate time_ns;
   double baseline_median_ns = 0;  ///< of fixed_csr in the same rounds

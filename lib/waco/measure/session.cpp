@@ -14,9 +14,12 @@
 namespace waco::measure {
 
 void check_machine(const Measurement& measurement) {
-  if (measurement.machine_failed)
-    throw EnvironmentError(
-        fmt::format("a kernel could not be compiled: {}; free memory and disk space", measurement.message));
+  if (!measurement.machine_failed) return;
+  const auto tell = [&](const char* what) {
+    return fmt::format("a kernel could not be compiled: {}; free {}", measurement.message, what);
+  };
+  if (measurement.disk_full) throw EnvironmentError(tell("disk space"));
+  throw Unmeasurable(tell("memory"));
 }
 
 class Session::State {
@@ -99,6 +102,7 @@ class Session::State {
       measurement.status = Status::kCompile;
       measurement.message = kernels[n].diagnostic;
       measurement.machine_failed = kernels[n].machine_failed;
+      measurement.disk_full = kernels[n].disk_full;
       candidates[n].done = true;
     }
     return candidates;
@@ -164,6 +168,7 @@ class Session::State {
     }
     if (!candidate.done) throw Stopped("stopped before anything was measured");
     const Measurement& measurement = candidate.measurement;
+    check_machine(measurement);
     if (!measurement.ok()) {
       const std::string what =
           fmt::format("fixed_csr can't be measured ({}): {}", name(measurement.status), measurement.message);

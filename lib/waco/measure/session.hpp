@@ -48,13 +48,15 @@ struct MeasureOptions {
 };
 
 /// Nothing can be measured on this tensor, whatever the machine does next: fixed_csr fails on it, or the
-/// worker has no memory for it. The exit code is kVerification when the result of fixed_csr is wrong.
+/// worker or the compiler has no memory beside it. The exit code is kVerification when the result of
+/// fixed_csr is wrong.
 class Unmeasurable : public EnvironmentError {
   using EnvironmentError::EnvironmentError;
 };
 
-/// Throws EnvironmentError when the machine, not the kernel, was at fault: nothing is known of the point
-/// then, and those that follow would fare no better.
+/// Throws when the machine, not the kernel, was at fault: nothing is known of the point then, and those that
+/// follow would fare no better. EnvironmentError where a disk is full; otherwise memory was short, beside
+/// this tensor, and that is Unmeasurable.
 void check_machine(const Measurement& measurement);
 
 /// A stop request came before there was a result.
