@@ -6,10 +6,13 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <future>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -20,6 +23,7 @@
 #include "waco/base/shard.hpp"
 #include "waco/base/version.hpp"
 #include "waco/matrix/read.hpp"
+#include "waco/measure/session.hpp"
 #include "waco/tune/emit.hpp"
 #include "waco/tune/plan_file.hpp"
 #include "waco/tune/result_file.hpp"
@@ -43,19 +47,21 @@ void write_kernel(const Options& options, const matrix::SparseTensor& tensor,
                result.best->is_baseline ? ": the kernel of fixed_csr, which is the answer" : "");
 }
 
-/// The table for people, after `write_files`: whoever reads stderr may have gone. Where there is no room for
-/// files it is all that is left of the run.
+/// For people.
+void tell(const Options& options, const std::string& table) {
+  if (!options.common.quiet) print_to_stderr(table);
+}
+
+/// The same after `write_files`: whoever reads stderr may have gone. Where there is no room for files it is all
+/// that is left of the run.
 void tell_after(const Options& options, const std::string& table, const std::function<void()>& write_files) {
-  const auto tell = [&] {
-    if (!options.common.quiet) print_to_stderr(table);
-  };
   try {
     write_files();
   } catch (...) {
-    tell();
+    tell(options, table);
     throw;
   }
-  tell();
+  tell(options, table);
 }
 
 /// Files, then the table, then stdout.
@@ -142,6 +148,57 @@ Batch gather(const Options& options, const tune::TuneOptions& tuning) {
   return batch;
 }
 
+/// What became of the inputs of a list.
+struct Tally {
+  size_t num_inputs = 0;
+  size_t num_tuned = 0;
+  size_t num_there = 0;  ///< had a result before
+  size_t num_failed = 0;
+
+  std::string text() const {
+    return fmt::format("{} of {} inputs tuned, {} had a result already, {} failed", num_tuned, num_inputs,
+                       num_there, num_failed);
+  }
+};
+
+/// One input of a list.
+struct Listed {
+  tune::ListedResult result;
+  std::string table;
+  bool machine_failed = false;  ///< and so would the other inputs
+};
+
+/// Whether the other inputs would meet the fault, too: it is of the machine, and not of the input.
+bool is_of_machine(const std::exception& fault, const tune::TuneOptions& tuning) {
+  if (dynamic_cast<const std::system_error*>(&fault) != nullptr) return true;
+  const auto* error = dynamic_cast<const EnvironmentError*>(&fault);
+  if (error == nullptr) return false;
+  // Kernels that are in the cache are there for some inputs.
+  if (error->code() == ExitCode::kCompiler) return !tuning.no_compile;
+  return dynamic_cast<const TooLargeError*>(error) == nullptr &&
+         dynamic_cast<const measure::Unmeasurable*>(error) == nullptr;
+}
+
+/// `load_s` is told of the first input that is tuned.
+Listed tune_listed(const Options& options, const matrix::CorpusItem& item, const tune::TuneOptions& tuning,
+                   double& load_s, const StopToken& stop) {
+  Listed listed;
+  listed.result.input = item.source;
+  listed.result.outcome = guarded(kProgram, [&] {
+    try {
+      const Input input = read_input(options, item);
+      const tune::TuneResult result = tune_input(input, tuning, std::exchange(load_s, 0), stop);
+      listed.table = tune::to_table(result);
+      listed.result.document = tune::plan_document(result, kProgram, options.command);
+      return exit_code(result, !tuning.points.empty());
+    } catch (const std::exception& fault) {
+      listed.machine_failed = is_of_machine(fault, tuning);
+      throw;
+    }
+  });
+  return listed;
+}
+
 }  // namespace
 
 ExitCode tune_one(const Options& options, const tune::ChosenProblem& chosen, const StopToken& stop) {
@@ -162,37 +219,34 @@ ExitCode tune_one(const Options& options, const tune::ChosenProblem& chosen, con
 ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, const StopToken& stop) {
   Batch batch = gather(options, tuning);
   double load_s = tuning.learned ? tuning.learned->load_s : 0;  // until an input was told it
-  size_t number = 0, num_failed = 0, num_there = 0;
+  Tally tally{batch.items.size()};
+  size_t number = 0;
   for (const matrix::CorpusItem& item : batch.items) {
     ++number;
     if (batch.file && batch.file->holds(item.source, tuning)) {
-      ++num_there;
+      ++tally.num_there;
       continue;
     }
     if (stop.stop_requested()) return ExitCode::kPartial;
     spdlog::info("[{}/{}] {}", number, batch.items.size(), item.source);
-    tune::ListedResult listed{item.source, {}, nullptr};
-    std::string table;
-    listed.outcome = guarded(kProgram, [&] {
-      const Input input = read_input(options, item);
-      const tune::TuneResult result = tune_input(input, tuning, std::exchange(load_s, 0), stop);
-      table = tune::to_table(result);
-      listed.document = tune::plan_document(result, kProgram, options.command);
-      return exit_code(result, !tuning.points.empty());
-    });
-    // A compiler that is of no use is of none to the other inputs; kernels that are there are for some.
-    if (listed.outcome.code == ExitCode::kCompiler && !tuning.no_compile) return ExitCode::kCompiler;
-    if (stop.stop_requested()) return ExitCode::kPartial;  // the next run does it whole
-    const auto line = tune::listed_document(listed, tuning, kProgram, options.command);
-    num_failed += tune::is_result(line) ? 0 : 1;
-    tell_after(options, table, [&] {
+    const Listed listed = tune_listed(options, item, tuning, load_s, stop);
+    if (stop.stop_requested()) {  // the next run does it whole
+      tell(options, listed.table);
+      return ExitCode::kPartial;
+    }
+    if (listed.machine_failed) {
+      spdlog::warn("ended early, as the other inputs would fail like {}: {}", item.source, tally.text());
+      return listed.result.outcome.code;
+    }
+    const auto line = tune::listed_document(listed.result, tuning, kProgram, options.command);
+    ++(tune::is_result(line) ? tally.num_tuned : tally.num_failed);
+    tell_after(options, listed.table, [&] {
       if (batch.file) batch.file->append(line);
     });
     if (options.jsonl) print_to_stdout(line.dump(-1, ' ', false, kReplace) + "\n");
   }
-  spdlog::info("{} of {} inputs tuned, {} had a result already, {} failed",
-               batch.items.size() - num_there - num_failed, batch.items.size(), num_there, num_failed);
-  return num_failed > 0 ? ExitCode::kPartial : ExitCode::kDone;
+  spdlog::info("{}", tally.text());
+  return tally.num_failed > 0 ? ExitCode::kPartial : ExitCode::kDone;
 }
 
 }  // namespace waco::apps

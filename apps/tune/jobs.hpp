@@ -10,7 +10,8 @@ namespace waco::apps {
 /// Tunes the one input, which is read while the model is opened; writes and prints what was asked for.
 ExitCode tune_one(const Options& options, const tune::ChosenProblem& chosen, const StopToken& stop);
 
-/// Tunes every input that has no result yet; one that fails is reported and the rest goes on.
+/// Tunes every input that has no result yet; one that fails is reported and the rest goes on, unless
+/// the fault is of the machine.
 ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, const StopToken& stop);
 
 }  // namespace waco::apps

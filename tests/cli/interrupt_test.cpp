@@ -137,6 +137,51 @@ TEST_CASE("cli: what the machine kept from being compiled is done again", "[cli]
   CHECK(lines_of(results).back().at("complete") == true);
 }
 
+TEST_CASE("cli: a list ends where the machine fails, and goes on where an input does", "[cli]") {
+  const Workspace work;
+  const std::string results = work.path("results.jsonl");
+  const std::string list = work.write("list", work.matrix() + "\nsynthetic: stencil2d n=20\n");
+  const std::vector<std::string> arguments{"--list", list,       "--op",  "spmv", "--model",
+                                           "none",   "--effort", "quick", "-o",   results};
+  Program program = tune();
+  for (const std::string& argument : arguments) program.with(argument);
+  const std::string unless_check =
+      R"(for last; do :; done; grep -q waco_openmp_check "$last" || )";  // which says that OpenMP is there
+
+  SECTION("the compiler finds the disk full") {
+    set_compiler(program, work, unless_check + "{ echo 'as: No space left on device' >&2; exit 1; }");
+    const RunResult run = program.run();
+    INFO(run.err);
+    CHECK(run.end.code == 1);
+    CHECK_THAT(run.err, Catch::Contains("free disk space") && Catch::Contains("ended early") &&
+                            Catch::Contains("0 of 2 inputs tuned"));
+    CHECK(lines_of(results).empty());
+  }
+  SECTION("the worker is missing") {
+    std::filesystem::create_directory(work.path("bin"));
+    std::filesystem::copy_file(std::string(WACO_BIN_DIR) + "/waco-tune", work.path("bin/waco-tune"));
+    std::vector<std::string> command{work.path("bin/waco-tune"), "--threads", "2"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    const RunResult run = run_process(command);
+    INFO(run.err);
+    CHECK(run.end.code == 1);
+    CHECK(run.err.find("waco-worker is missing") == run.err.rfind("waco-worker is missing"));
+    CHECK_THAT(run.err, Catch::Contains("waco-worker is missing") && Catch::Contains("ended early"));
+    CHECK(lines_of(results).empty());
+  }
+  SECTION("the compiler of fixed_csr was killed, as where the first input leaves it no memory") {
+    set_compiler(program, work, unless_check + "{ mkdir $note 2> /dev/null && kill -KILL $$; }");
+    const RunResult run = program.run();
+    INFO(run.err);
+    CHECK(run.end.code == 6);
+    const std::vector<json> lines = lines_of(results);
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[0].at("status") == "failed");
+    CHECK_THAT(lines[0].at("error").get<std::string>(), Catch::Contains("free memory"));
+    CHECK(lines[1].at("status") == "done");
+  }
+}
+
 TEST_CASE("cli: a machine that fails in mid-run leaves what was verified", "[cli]") {
   const Workspace work;
   const auto write_script = [&](const std::string& name, const std::string& text) {
