@@ -10,13 +10,18 @@ using namespace waco::tune;
 
 namespace {
 
+TuneOptions spmv_options() {
+  TuneOptions options;
+  options.problem = {schedule::Op::kSpmv, schedule::ValueType::kF32, 1};
+  options.no_compile = true;  // asks no compiler
+  return options;
+}
+
 /// Whether a run that continues the file would leave the input out.
 bool holds_after(const nlohmann::json& keys) {
   const TemporaryFolder folder;
   const auto file = folder.path() / "results.jsonl";
-  TuneOptions options;
-  options.problem = {schedule::Op::kSpmv, schedule::ValueType::kF32, 1};
-  options.no_compile = true;  // asks no compiler
+  const TuneOptions options = spmv_options();
   const Machine machine = describe_machine("");
   auto line = listed_document({"a.mtx", {}, nullptr}, options, "waco-tune", "waco-tune ...");
   line.update(nlohmann::ordered_json(keys));
@@ -38,4 +43,24 @@ TEST_CASE("result_file: what failed, or was cut short by a fault of the machine,
   CHECK(holds_after({{"status", "done"}, {"complete", false}, {"machine_failed", false}}));
   CHECK_FALSE(holds_after({{"status", "done"}, {"complete", false}, {"machine_failed", true}}));
   CHECK_FALSE(holds_after({{"status", "failed"}}));
+}
+
+TEST_CASE("result_file: a result answers only what was asked", "[tune]") {
+  const TemporaryFolder folder;
+  ResultFile results(folder.path() / "results.jsonl", describe_machine(""));
+  const TuneOptions searched = spmv_options();
+  TuneOptions checked = searched, given = searched, other = searched;
+  checked.effort = Effort::kNone;
+  TuneOptions ranked = checked;
+  checked.check = true;
+  given.points = {schedule::parse("spmv f32 | A: i:U k:C | loop: i k | par: serial")};
+  other.points = {schedule::csr_point(searched.problem, 2)};
+  const std::vector<TuneOptions> all{searched, ranked, checked, given, other};
+  for (size_t done = 0; done < all.size(); ++done) {
+    results.append(listed_document({"a.mtx", {}, nullptr}, all[done], "waco-tune", "waco-tune ..."));
+    for (size_t n = 0; n < all.size(); ++n) {
+      INFO(done << " " << n);
+      CHECK(results.holds("a.mtx", all[n]) == (n <= done));
+    }
+  }
 }

@@ -26,6 +26,9 @@ nlohmann::ordered_json asked_json(const TuneOptions& options) {
   // Lines that were written before there was a choice stay valid.
   if (options.subspace != schedule::Subspace::kAll) asked["space"] = schedule::name(options.subspace);
   if (options.no_compile) asked["no_compile"] = true;
+  if (options.check) asked["check"] = true;
+  for (const schedule::SuperSchedule& point : options.points)
+    asked["points"].push_back(schedule::to_text(point));
   return asked;
 }
 
