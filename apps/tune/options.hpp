@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include "waco/base/command_line.hpp"
 #include "waco/matrix/inputs.hpp"
@@ -38,10 +39,12 @@ struct Options {
   bool jsonl = false;
   std::string command;
 
-  /// One file, which is not looked for in folders or lists.
+  /// One file, which is not looked for in folders or lists. Reading says what is wrong with one that can't be
+  /// examined.
   bool single() const {
+    std::error_code error;
     return inputs.lists.empty() && inputs.paths.size() == 1 &&
-           !std::filesystem::is_directory(inputs.paths[0]);
+           !std::filesystem::is_directory(inputs.paths[0], error);
   }
 };
 

@@ -53,7 +53,8 @@ TEST_CASE("cli: unreadable inputs end with code 3 and name the file", "[cli]") {
   const std::string garbage = work.write("garbage.mtx", "hello\nworld\n");
   const std::string truncated =
       work.write("truncated.mtx", "%%MatrixMarket matrix coordinate real general\n4 4 3\n1 1 1.0\n");
-  for (const std::string& file : {missing, garbage, truncated}) {
+  const std::string endless = work.path(std::string(300, 'x'));  // not so much as examined
+  for (const std::string& file : {missing, garbage, truncated, endless}) {
     check_refused(tune().with(file, "--op", "spmv"), 3, file);
     check_refused(codegen().with("--schedule", kCsr, file), 3, file);
   }
