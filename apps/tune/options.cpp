@@ -2,10 +2,12 @@
 #include "apps/tune/options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <system_error>
 
 #include "waco/base/error.hpp"
 
 namespace waco::apps {
+namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
@@ -21,6 +23,25 @@ constexpr const char* kExamples = R"(Examples:
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 unreadable input, 4 verification failed, 5 compiler unusable,
 6 some of several matrices failed.)";
+
+/// Whether what is written to one replaces the other. Devices and pipes take what comes.
+bool same_file(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  const bool is_there = fs::exists(a, error) && fs::exists(b, error);
+  if (is_there) return fs::is_regular_file(a, error) && fs::equivalent(a, b, error);
+  return fs::absolute(a, error).lexically_normal() == fs::absolute(b, error).lexically_normal();
+}
+
+/// Of one input: an output would replace it, or the other output.
+void refuse_same_files(const Options& options) {
+  const std::string &input = options.inputs.paths[0], &plan = options.plan_file,
+                    &kernel = options.kernel_file;
+  if (!plan.empty() && !kernel.empty() && same_file(plan, kernel))
+    throw UsageError(fmt::format("-o and --emit name the same file, {}", plan));
+  for (const std::string& output : {plan, kernel})
+    if (!output.empty() && input != "-" && same_file(input, output))
+      throw UsageError(fmt::format("{} is the input; name another file for what is written", output));
+}
 
 }  // namespace
 
@@ -103,6 +124,7 @@ bool parse(int argc, char** argv, Options& options) {
     throw UsageError("--check is for --effort none; other efforts check all that they measure");
   if (options.single() && !options.shard.empty())
     throw UsageError("--shard takes a --list or several matrices");
+  if (options.single()) refuse_same_files(options);
   return true;
 }
 

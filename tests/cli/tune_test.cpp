@@ -242,6 +242,20 @@ TEST_CASE("cli: outputs that can't be written are told before anything is done",
   CHECK(work.files() == std::vector<std::string>{"matrix.mtx"});
 }
 
+TEST_CASE("cli: outputs that would replace each other or the input are refused", "[cli]") {
+  const Workspace work;
+  const std::string matrix = work.matrix(), content = read_file(matrix), other = work.path("x");
+  const auto tuned = [&] { return tune().with(matrix, "--op", "spmv", "--effort", "none"); };
+  check_refused(tuned().with("-o", other, "--emit", work.path("./x")), 2, "the same file");
+  std::filesystem::create_symlink(matrix, work.path("link"));
+  for (const std::string& output : {matrix, work.path("./matrix.mtx"), work.path("link")})
+    for (const char* option : {"-o", "--emit"})
+      check_refused(tuned().with(option, output), 2, "is the input");
+  CHECK(read_file(matrix) == content);
+  CHECK_FALSE(std::filesystem::exists(other));
+  CHECK(tuned().with("-o", "/dev/null", "--emit", "/dev/null").run().ok());
+}
+
 TEST_CASE("cli: plan and kernel are written even where stdout can't be", "[cli]") {
   const Workspace work;
   const std::string plan = work.path("plan.json"), kernel = work.path("kernel.cpp");
