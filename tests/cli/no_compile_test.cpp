@@ -144,6 +144,17 @@ TEST_CASE("cli: without the kernel of fixed_csr one line says how to get it", "[
   CHECK_FALSE(alone.at("warnings").empty());
   const json by_calls = document_of(tune_only(work, matrix).with("--calls", "1000000", "--json"));
   CHECK(by_calls.at("best").at("is_baseline") == true);
+  CHECK(by_calls.at("verdict").at("chosen").is_null());
+  CHECK(by_calls.at("verdict").at("pays") == false);
+  CHECK_THAT(by_calls.at("warnings").dump(), Catch::Contains("only 0 of "));
+  const json given =
+      document_of(tune_only(work, matrix).with("--calls", "1000000", "--effort", "quick", "--json"));
+  CHECK(given.at("verdict").at("chosen") == "quick");
+  CHECK(given.at("verdict").at("happened").at("kernel_ns").get<double>() > 0);
+  CHECK(given.at("best").at("verified") == true);
+  const json checked = document_of(tune_only(work, matrix).with("--effort", "none", "--check", "--json"));
+  CHECK(checked.at("best").at("is_baseline") == true);
+  CHECK(checked.at("best").at("verified") == true);
   check_refused(tune_only(work, matrix).with("--rhs", "1", "--type", "f64"), 5, "--type f64");
 }
 

@@ -191,4 +191,8 @@ TEST_CASE("result: the table names the winner and every failure", "[tune]") {
   CHECK(table.find("best: 2.00x over fixed_csr, 500 ns a call") != std::string::npos);
   CHECK(table.find("crash") != std::string::npos);
   CHECK(table.find("signal 11") != std::string::npos);
+
+  TuneResult untimed;
+  untimed.best.emplace().is_baseline = true;
+  CHECK(to_table(untimed) == "best: fixed_csr, which was not timed\n");
 }

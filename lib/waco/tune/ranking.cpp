@@ -48,6 +48,12 @@ Ranking::Ranking(const matrix::SparseTensor& tensor, const TuneOptions& options,
   cost_unit_ns_ = csr_ns_;
 }
 
+std::optional<std::string> Ranking::csr_exclusion() const {
+  const schedule::SpaceLimits& limits = space_.limits();
+  return schedule::exclusion_reason(schedule::csr_point(options_.problem, limits.max_threads), counts_,
+                                    limits);
+}
+
 double Ranking::expected_bytes(const SuperSchedule& point) {
   const model::FormatCounts expected = closed_form_.expected_storage(point);
   return expected.stored_values * static_cast<double>(value_bytes(point.problem.type)) + expected.index_bytes;

@@ -39,6 +39,8 @@ class Ranking {
   /// measured.
   std::vector<Candidate> judge(const std::vector<schedule::SuperSchedule>& points);
 
+  /// Which limit the format of fixed_csr is beyond; nullopt when it may be tried.
+  std::optional<std::string> csr_exclusion() const;
   /// About as many bytes as the point stores.
   double expected_bytes(const schedule::SuperSchedule& point);
   /// Of this machine.

@@ -47,6 +47,7 @@ class Run {
   void rank();
   Outlook first_outlook(const model::Ceilings& machine) const;
   Outlook outlook_of(const Candidate& candidate);
+  Verdict& begin_verdict(const Outlook& outlook);
   bool too_few_calls();
   void choose_effort();
   void set_effort(Effort effort);

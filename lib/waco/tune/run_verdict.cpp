@@ -35,6 +35,14 @@ Outlook Run::first_outlook(const model::Ceilings& machine) const {
   return outlook;
 }
 
+/// One that stays on CSR.
+Verdict& Run::begin_verdict(const Outlook& outlook) {
+  Verdict& verdict = result_.verdict.emplace();
+  verdict.calls = *options_.calls;
+  verdict.forecasts = forecast(outlook);
+  return verdict;
+}
+
 /// Whether a plan of the usual speed, already compiled, would not repay ranking and packing. The verdict then
 /// says from how many calls tuning usually pays.
 bool Run::too_few_calls() {
@@ -49,9 +57,7 @@ bool Run::too_few_calls() {
   if (saved_ns > ranking_ns + outlook.pack_ns) return false;
   set_effort(Effort::kNone);
   outlook.compile_ns = kCompile_ns;
-  Verdict& verdict = result_.verdict.emplace();
-  verdict.calls = *options_.calls;
-  verdict.forecasts = forecast(outlook);
+  begin_verdict(outlook);
   return true;
 }
 
@@ -72,7 +78,11 @@ Outlook Run::outlook_of(const Candidate& candidate) {
 void Run::choose_effort() {
   if (!options_.calls) return;
   if (result_.candidates.empty()) {
-    set_effort(options_.effort);
+    Outlook outlook = first_outlook(ranking_->ceilings());
+    outlook.best_ns = outlook.csr_ns;  // nothing else is left
+    Verdict& verdict = begin_verdict(outlook);
+    // An effort that is given is taken: it measures fixed_csr.
+    if (result_.effort != Effort::kNone) verdict.chosen = result_.effort;
     return;
   }
   const Candidate& first = result_.candidates[0];
@@ -84,9 +94,7 @@ void Run::choose_effort() {
     if (options_.points.empty() && effort != result_.effort)
       outlook.ranking_ns[static_cast<size_t>(effort)] = ranking_again_ns(
           result_.seconds.search * 1e9, evaluations_of(result_.effort), evaluations_of(effort));
-  Verdict& verdict = result_.verdict.emplace();
-  verdict.calls = *options_.calls;
-  verdict.forecasts = forecast(outlook);
+  Verdict& verdict = begin_verdict(outlook);
   verdict.chosen = options_.effort_by_calls ? cheapest(verdict.forecasts, verdict.calls).effort
                                             : std::optional(options_.effort);
   spdlog::info("forecasts:\n{}", forecast_text(verdict));

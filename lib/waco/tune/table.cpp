@@ -49,6 +49,7 @@ std::string winner(const TuneResult& result) {
   const Best& best = *result.best;
   // The verdict says it.
   if (result.verdict && best.is_baseline && best.time_ns.median <= 0) return {};
+  if (best.time_ns.median <= 0 && best.is_baseline) return "best: fixed_csr, which was not timed\n";
   if (best.time_ns.median <= 0)
     return fmt::format("best by prediction{}: {}\n", best.verified ? ", verified" : "",
                        schedule::to_text(best.point));

@@ -115,7 +115,7 @@ bool Run::only_ranks() const {
 }
 
 void Run::take_first() {
-  if (result_.candidates.empty()) return;
+  if (result_.candidates.empty()) return stay_on_csr();
   result_.best.emplace().point = result_.candidates[0].measurement.point;
 }
 
@@ -159,6 +159,10 @@ void Run::add_warnings() {
                       cpu, result_.baseline ? "; it ranks, and measuring here decides" : "",
                       schedule::name(options_.problem.op)));
   }
+  if (ranking_ && result_.candidates.empty())
+    if (const auto reason = ranking_->csr_exclusion())
+      result_.warnings.push_back(
+          fmt::format("no point is within the limits: CSR itself {}, a third of the free memory", *reason));
   std::vector<double> rejected;
   if (result_.baseline) rejected.push_back(result_.baseline->rejected_share);
   for (const Candidate& candidate : result_.candidates)
@@ -166,8 +170,8 @@ void Run::add_warnings() {
       rejected.push_back(candidate.measurement.rejected_share);
   if (const std::string busy = measure::busy_warning(rejected); !busy.empty())
     result_.warnings.push_back(busy);
-  if (options_.no_compile && result_.baseline && options_.points.empty() &&
-      std::ssize(result_.candidates) < plan_.top)
+  if (result_.num_without_kernel > 0 && result_.candidates.size() < static_cast<size_t>(plan_.top) &&
+      (result_.baseline || result_.candidates.empty()))
     result_.warnings.push_back(
         fmt::format("only {} of {} points to measure had a kernel in the cache; waco-tune --prepare, with a "
                     "compiler, adds more",
