@@ -172,3 +172,16 @@ TEST_CASE("verdict: who stays on CSR is told from how many calls tuning pays", "
   CHECK_FALSE(never.break_even_calls);
   CHECK_THAT(account_text(never), Catch::Contains("no plan is faster than CSR"));
 }
+
+TEST_CASE("verdict: fixed_csr as the answer never pays, however its total is rounded", "[tune]") {
+  Verdict verdict;
+  verdict.chosen = Effort::kQuick;
+  for (int n = 1; n < 1000; ++n) {
+    verdict.calls = 100 * n + 7;
+    verdict.csr_ns = 1e3 + n / 3.0;
+    verdict.spent_ns = 1e8 + n / 7.0;
+    verdict.happened = Way{Effort::kQuick, verdict.spent_ns, 0, verdict.csr_ns};
+    INFO(n);
+    CHECK_FALSE(verdict.pays());
+  }
+}
