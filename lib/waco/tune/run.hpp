@@ -86,6 +86,7 @@ class Run {
   std::vector<measure::Measurement> finals_;
   bool final_skipped_ = false;
   double compile_ns_ = 0;  ///< of the kernel that forecasts are of, where it is not in the cache
+  size_t num_found_ = 0;   ///< candidates, before their neighbours were added
   int num_reported_ = 0;
 };
 

@@ -103,8 +103,9 @@ void Run::search(Effort effort) {
     result_.num_without_kernel = 0;
     result_.candidates = ranking_->search(plan_.top, std::max(kMostEvaluations, evaluations), num_sure);
   }
+  num_found_ = result_.candidates.size();
   result_.num_ranked = ranking_->num_ranked();
-  spdlog::info("ranked {} points, {} to measure", result_.num_ranked, result_.candidates.size());
+  spdlog::info("ranked {} points, {} to measure", result_.num_ranked, num_found_);
   if (result_.num_without_kernel > 0)
     spdlog::info("{} points passed over, as their kernels are not in the cache", result_.num_without_kernel);
 }
@@ -170,12 +171,12 @@ void Run::add_warnings() {
       rejected.push_back(candidate.measurement.rejected_share);
   if (const std::string busy = measure::busy_warning(rejected); !busy.empty())
     result_.warnings.push_back(busy);
-  if (result_.num_without_kernel > 0 && result_.candidates.size() < static_cast<size_t>(plan_.top) &&
-      (result_.baseline || result_.candidates.empty()))
+  if (result_.num_without_kernel > 0 && num_found_ < static_cast<size_t>(plan_.top) &&
+      (result_.baseline || num_found_ == 0))
     result_.warnings.push_back(
         fmt::format("only {} of {} points to measure had a kernel in the cache; waco-tune --prepare, with a "
                     "compiler, adds more",
-                    result_.candidates.size(), plan_.top));
+                    num_found_, plan_.top));
   if (!result_.complete)
     result_.warnings.push_back(
         fmt::format("stopped early ({}): this is the best so far", result_.stopped_by));
