@@ -119,6 +119,9 @@ TEST_CASE("cli: a model of another machine is used, with a note", "[cli]") {
   const json plan = plan_of(rank(work.matrix()).with("--model", trained.model));
   CHECK_THAT(plan.at("warnings").dump(),
              Catch::Contains("Abacus 9000") && !Catch::Contains("measuring here decides"));
+  const json unranked =
+      plan_of(tune().with(work.matrix(), "--op", "spmv", "--calls", "1", "--model", trained.model, "--json"));
+  CHECK_THAT(unranked.at("warnings").dump(), !Catch::Contains("Abacus 9000"));
 }
 
 TEST_CASE("cli: a default model that can't be used costs a warning and the next one ranks", "[cli]") {

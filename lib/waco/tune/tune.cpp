@@ -149,7 +149,7 @@ void Run::note_stop() {
 }
 
 void Run::add_warnings() {
-  if (options_.learned && options_.points.empty()) {
+  if (options_.learned && ranking_ && options_.points.empty()) {
     const auto trained_on =
         options_.learned->model.manifest().value("machine", nlohmann::json::object()).get<Machine>();
     const std::string& cpu = trained_on.cpu_model;
