@@ -23,6 +23,7 @@
 #include "waco/base/shard.hpp"
 #include "waco/base/version.hpp"
 #include "waco/matrix/read.hpp"
+#include "waco/measure/compiler.hpp"
 #include "waco/measure/session.hpp"
 #include "waco/tune/emit.hpp"
 #include "waco/tune/plan_file.hpp"
@@ -52,8 +53,8 @@ void tell(const Options& options, const std::string& table) {
   if (!options.common.quiet) print_to_stderr(table);
 }
 
-/// The same after `write_files`: whoever reads stderr may have gone. Where there is no room for files it is all
-/// that is left of the run.
+/// The same after `write_files`: whoever reads stderr may have gone. Where there is no room for files it is
+/// all that is left of the run.
 void tell_after(const Options& options, const std::string& table, const std::function<void()>& write_files) {
   try {
     write_files();
@@ -148,6 +149,10 @@ Batch gather(const Options& options, const tune::TuneOptions& tuning) {
   return batch;
 }
 
+void require_compiler(const Options& options) {
+  if (!options.no_compile) measure::require_compiler_program(options.common.compiler);
+}
+
 /// What became of the inputs of a list.
 struct Tally {
   size_t num_inputs = 0;
@@ -202,8 +207,11 @@ Listed tune_listed(const Options& options, const matrix::CorpusItem& item, const
 }  // namespace
 
 ExitCode tune_one(const Options& options, const tune::ChosenProblem& chosen, const StopToken& stop) {
+  // Reading may take minutes: what is wrong with the options is told before.
   for (const std::string& file : {options.plan_file, options.kernel_file})
     if (!file.empty()) check_can_be_written(file);
+  require_compiler(options);
+  tune::check_model_options(options.ranking, chosen.problem.op);
   auto opening = std::async(std::launch::async, [&] {
     describe_machine("");  // looks at the hardware, which is remembered
     return tune_options(options, chosen);
@@ -217,6 +225,7 @@ ExitCode tune_one(const Options& options, const tune::ChosenProblem& chosen, con
 }
 
 ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, const StopToken& stop) {
+  require_compiler(options);
   Batch batch = gather(options, tuning);
   double load_s = tuning.learned ? tuning.learned->load_s : 0;  // until an input was told it
   Tally tally{batch.items.size()};

@@ -83,4 +83,8 @@ TEST_CASE("cli: an unusable compiler ends with code 5", "[cli]") {
   const std::string matrix = work.matrix(10, 10, 0.3);
   check_refused(tune().with(matrix, "--op", "spmv", "--compiler", "/nonexistent/c++"), 5, "/nonexistent/c++");
   check_refused(tune().with(matrix, "--op", "spmv").environment("CXX", "/bin/false"), 5, "/bin/false");
+  // One that is missing is told before anything is read.
+  for (const char* more : {"--effort=none", "--jsonl"})
+    check_refused(tune().with(matrix + "x", "--op", "spmv", more, "--compiler", "no-c++"), 5, "no-c++");
+  check_refused(tune().with(matrix + "x", matrix, "--op", "spmv", "--compiler", "no-c++"), 5, "no-c++");
 }

@@ -110,6 +110,13 @@ TEST_CASE("cli: a model without its index, or with a wrong one, is refused", "[c
   check_refused(rank(matrix).with("--model", work.path("newer"), "--index", spmv.index), 3,
                 "waco-index " + work.path("newer") + " --from " + spmv.index + " -o " + spmv.index);
   check_refused(rank(matrix).with("--model", work.path("absent")), 3, "absent");
+  // That is told before the matrix is read.
+  const std::string unread = work.path("unread.mtx");
+  check_refused(rank(unread).with("--model", "none", "--search", "exact"), 2, "its index");
+  check_refused(rank(unread).with("--model", spmv.model, "--search", "anns"), 2, "its index");
+  check_refused(rank(unread).with("--model", spmm.model), 2, "the model is for spmm");
+  check_refused(rank(unread).with("--model", work.path("absent")), 3, "absent");
+  check_refused(rank(unread).with("--model", spmv.model, "--index", work.path("absent")), 3, "absent");
 }
 
 TEST_CASE("cli: a model of another machine is used, with a note", "[cli]") {

@@ -248,6 +248,10 @@ Index Index::open(const fs::path& folder, const ModelSource& source, int max_thr
   return Index(std::move(state));
 }
 
+void Index::check_is_index(const fs::path& folder) {
+  read_manifest(folder);
+}
+
 void Index::check_replaceable(const fs::path& folder) {
   check_is_ours(folder);
   fs::remove(make_fresh(folder));

@@ -49,6 +49,8 @@ class Index {
   /// belongs to another model, op or encoding.
   static Index open(const std::filesystem::path& folder, const ModelSource& model, int max_threads,
                     const std::filesystem::path& cache = {});
+  /// Throws InputError when the folder is no index, as open() does before it reads vertices.
+  static void check_is_index(const std::filesystem::path& folder);
   /// The vertices alone, whatever model the index is for. Throws InputError.
   static VertexList read_vertices(const std::filesystem::path& folder);
 

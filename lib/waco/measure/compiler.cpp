@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <utility>
+#include <vector>
 
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
@@ -42,6 +43,17 @@ std::string choose_command(const std::string& command) {
   throw EnvironmentError(
       "no C++ compiler found (c++, g++, clang++): install g++, or name one with --compiler or CXX",
       ExitCode::kCompiler);
+}
+
+void require_compiler_program(const std::string& command) {
+  const std::string chosen = choose_command(command);
+  const std::vector<std::string> words = command_words(chosen);
+  if (words.empty() || find_program(words[0]).empty())
+    throw EnvironmentError(
+        fmt::format("compiler '{}': no program of that name can be run; name a working C++ compiler "
+                    "with --compiler or CXX",
+                    chosen),
+        ExitCode::kCompiler);
 }
 
 std::string describe_programs(const std::string& command) {

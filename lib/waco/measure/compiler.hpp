@@ -24,6 +24,10 @@ struct CompileOutcome {
 /// now.
 CompilerTarget remembered_target(const std::string& command);
 
+/// Throws EnvironmentError with exit code kCompiler when there is no program of that name, or no compiler is
+/// found without one. Runs nothing.
+void require_compiler_program(const std::string& command);
+
 class Compiler {
  public:
   /// `command` (may hold several words), or $CXX, or the first of c++, g++, clang++ that is installed. Throws

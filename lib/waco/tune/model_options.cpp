@@ -5,8 +5,12 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "waco/base/error.hpp"
 #include "waco/base/machine.hpp"
@@ -51,19 +55,30 @@ Chosen open_first(const std::vector<ModelPlace>& places, const schedule::Problem
   return learned;
 }
 
-Chosen open_named(const ModelOptions& options, const schedule::Problem& problem, int threads,
-                  std::string_view last) {
+/// The models that may rank: the first that fits does.
+struct Eligible {
+  std::vector<ModelPlace> places;
+  bool named = false;  ///< the only one was named itself, and is taken whatever it fits
+};
+
+/// Opens nothing.
+Eligible eligible_models(const ModelOptions& options, schedule::Op op) {
+  if (options.model == "none") {
+    if (!options.index.empty()) throw UsageError("--index is for a learned model, and --model is none");
+    return {};
+  }
+  if (options.model.empty()) return {find_models(op), false};
   if (std::optional<ModelPlace> place = model_in(options.model)) {
     if (!options.index.empty()) place->index = options.index;
-    return search::Learned::open(place->model, place->index, threads);
+    return {{*place}, true};
   }
-  const std::vector<ModelPlace> places = models_of(problem.op, options.model);
+  std::vector<ModelPlace> places = models_of(op, options.model);
   // Opening says what is wrong with a folder that holds nothing.
-  if (places.empty()) return search::Learned::open(options.model, options.index, threads);
+  if (places.empty()) return {{ModelPlace{options.model, options.index}}, true};
   if (!options.index.empty())
     throw UsageError(fmt::format(
         "--index is for one model, and {} is a folder of models; name the model itself", options.model));
-  return open_first(places, problem, threads, last);
+  return {std::move(places), false};
 }
 
 }  // namespace
@@ -82,12 +97,23 @@ void add_model_options(CLI::App& app, ModelOptions& options) {
 std::shared_ptr<const search::Learned> open_model(const ModelOptions& options,
                                                   const schedule::Problem& problem, int threads,
                                                   std::string_view last) {
-  if (options.model == "none") {
-    if (!options.index.empty()) throw UsageError("--index is for a learned model, and --model is none");
-    return nullptr;
-  }
-  if (options.model.empty()) return open_first(find_models(problem.op), problem, threads, last);
-  return open_named(options, problem, threads, last);
+  const Eligible eligible = eligible_models(options, problem.op);
+  if (!eligible.named) return open_first(eligible.places, problem, threads, last);
+  const ModelPlace& named = eligible.places[0];
+  return search::Learned::open(named.model, named.index, threads);
+}
+
+void check_model_options(const ModelOptions& options, schedule::Op op) {
+  // Which of the default models ranks is seen when they are opened.
+  if (options.model.empty() && !search::needs_index(options.search)) return;
+  const auto [places, named] = eligible_models(options, op);
+  std::optional<schedule::Op> op_of_model;
+  if (named)
+    op_of_model = schedule::parse_op(model::read_model_manifest(places[0].model).at("op").get<std::string>());
+  const bool indexed =
+      std::any_of(places.begin(), places.end(), [](const ModelPlace& place) { return !place.index.empty(); });
+  check_ranking(op, options.search, op_of_model, indexed);
+  if (named && indexed) index::Index::check_is_index(places[0].index);
 }
 
 void choose_model(const ModelOptions& options, TuneOptions& tuning) {

@@ -35,6 +35,10 @@ std::shared_ptr<const search::Learned> open_model(const ModelOptions& options,
                                                   const schedule::Problem& problem, int threads,
                                                   std::string_view last);
 
+/// Throws what choose_model() would, as far as that is seen in a moment: a model or index that is named and
+/// missing, a model of another op, a search without its index. Weights and vertices are not read.
+void check_model_options(const ModelOptions& options, schedule::Op op);
+
 /// Sets `learned` and `search` of `tuning`, by its problem and threads. Throws as open_model() and
 /// check_ranking().
 void choose_model(const ModelOptions& options, TuneOptions& tuning);

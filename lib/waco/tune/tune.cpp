@@ -245,12 +245,19 @@ void check_points(const matrix::SparseTensor& tensor, const TuneOptions& options
 }  // namespace
 
 void check_ranking(const TuneOptions& options) {
-  const schedule::Op op = options.problem.op;
-  if (options.learned && options.learned->model.op() != op)
-    throw UsageError(fmt::format("the model is for {} and can't rank points of {}",
-                                 schedule::name(options.learned->model.op()), schedule::name(op)));
-  if (search::needs_index(options.search) && (!options.learned || !options.learned->index))
-    throw UsageError(fmt::format("the search '{}' needs a learned model and its index", options.search));
+  const search::Learned* learned = options.learned.get();
+  check_ranking(options.problem.op, options.search,
+                learned != nullptr ? std::optional(learned->model.op()) : std::nullopt,
+                learned != nullptr && learned->index);
+}
+
+void check_ranking(schedule::Op op, std::string_view search, std::optional<schedule::Op> model,
+                   bool indexed) {
+  if (model && *model != op)
+    throw UsageError(fmt::format("the model is for {} and can't rank points of {}", schedule::name(*model),
+                                 schedule::name(op)));
+  if (search::needs_index(search) && !indexed)
+    throw UsageError(fmt::format("the search '{}' needs a learned model and its index", search));
 }
 
 TuneResult tune(const matrix::SparseTensor& tensor, const TuneOptions& options, const StopToken& stop) {

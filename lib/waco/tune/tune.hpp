@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "waco/base/signals.hpp"
@@ -44,6 +45,9 @@ struct TuneOptions {
 
 /// Throws UsageError when the model is not of the problem's op, or the search lacks its index.
 void check_ranking(const TuneOptions& options);
+/// The same before anything is opened: `model` is the op of a learned model, and `indexed` whether it has an
+/// index.
+void check_ranking(schedule::Op op, std::string_view search, std::optional<schedule::Op> model, bool indexed);
 
 /// Finds the best plan for `tensor`. Candidates that fail are part of the result; when a stop is requested,
 /// the budget is spent, or the machine fails once a candidate was found right, the result holds what was
