@@ -212,6 +212,17 @@ TEST_CASE("session: after a stop request the candidates that were not reached ar
   CHECK(results[0].ok());
 }
 
+TEST_CASE("session: where no more candidates are wanted finalists still compete", "[measure]") {
+  MeasureOptions options = quick_options();
+  options.no_more = StopToken().with_budget(-1);
+  Session session(matrix_a(), kSpmv, options);
+  const auto csr = schedule::csr_point(kSpmv, 2);
+  CHECK(session.measure({csr}).empty());
+  const std::vector<Measurement> finals = session.compete({csr});
+  REQUIRE(finals.size() == 1);
+  CHECK(finals[0].ok());
+}
+
 TEST_CASE("session: a wrong fixed_csr is a verification error", "[measure]") {
   MeasureOptions options = quick_options();
   options.baseline_source = testing::spmv_source("", "y[i] = sum + 1;");

@@ -118,7 +118,7 @@ class Session::State {
       runner_.run(group, options_.final, 0);
     } else {
       const auto size = static_cast<size_t>(std::max(options_.group, 1));
-      for (size_t begin = 0; begin < group.size(); begin += size) {
+      for (size_t begin = 0; begin < group.size() && !options_.no_more(); begin += size) {
         const std::vector<Candidate*> some(
             group.begin() + static_cast<std::ptrdiff_t>(begin),
             group.begin() + static_cast<std::ptrdiff_t>(std::min(begin + size, group.size())));
@@ -135,7 +135,7 @@ class Session::State {
   /// formats are compiled for that width from here on.
   void measure_other_width(std::vector<Candidate>& candidates) {
     for (Candidate& candidate : candidates) {
-      if (candidate.done || candidate.needed_pos_bytes == 0) continue;
+      if (candidate.done || candidate.needed_pos_bytes == 0 || options_.no_more()) continue;
       const schedule::SuperSchedule point = candidate.contestant.point;
       known_pos_bytes_[schedule::to_text(point.format, problem_.op)] = candidate.needed_pos_bytes;
       std::vector<Candidate> again = compile({point});

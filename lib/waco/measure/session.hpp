@@ -42,7 +42,8 @@ struct MeasureOptions {
   TimingOptions quick = {};                         ///< of measure()
   TimingOptions final = {
       .budget_s = 0.6, .precision = 0.01, .min_rounds = 15};  ///< of baseline() and compete()
-  StopToken stop;  ///< when it asks to stop, what has been measured is returned
+  StopToken stop;     ///< when it asks to stop, what has been measured is returned
+  StopToken no_more;  ///< when it asks to stop, measure() begins with no other candidate
   std::function<void(const Measurement&)> on_result;  ///< called with each result as it arrives
   std::string baseline_source;                        ///< replaces fixed_csr's generated source; for tests
 };
@@ -88,7 +89,7 @@ class Session {
   const Measurement& baseline();
 
   /// Each candidate (or group of them) against fixed_csr, one after the other, in the order given; all are
-  /// compiled first, in parallel. After a stop request the rest is missing from the result.
+  /// compiled first, in parallel. After a request of `stop` or `no_more` the rest is missing from the result.
   std::vector<Measurement> measure(const std::vector<schedule::SuperSchedule>& points);
 
   /// All finalists and fixed_csr in the same rounds, with the longer budget; their times compare with each

@@ -30,8 +30,13 @@ void Run::open_session() {
   options.seed = options_.seed;
   options.quick.budget_s = plan_.sample_s;
   options.final.budget_s = plan_.final_s;
-  if (result_.effort == Effort::kNone) options.quick.min_rounds = options.final.min_rounds = 3;
   options.stop = signals_;  // work that has begun may outlast the budget
+  if (result_.effort == Effort::kNone) {
+    options.quick.min_rounds = options.final.min_rounds =
+        3;  // of the one answer, which is checked in any case
+  } else {
+    options.no_more = first_budget_;
+  }
   options.on_result = [this](const Measurement& m) { note_result(m); };
   session_.emplace(tensor_, options_.problem, std::move(options));
 }
@@ -50,7 +55,7 @@ void Run::note_result(const Measurement& m) {
   (*at)->measured = true;
 }
 
-/// Measures a batch; those that a stop request leaves out stay unmeasured.
+/// Measures a batch; those that a stop request or the budget leaves out stay unmeasured.
 void Run::measure(std::vector<Candidate*> batch) {
   std::vector<SuperSchedule> points;
   for (const Candidate* candidate : batch) points.push_back(candidate->measurement.point);
@@ -63,7 +68,7 @@ void Run::measure_all() {
   std::vector<Candidate*> waiting;
   for (Candidate& candidate : result_.candidates)
     if (!candidate.measured) waiting.push_back(&candidate);
-  // One batch compiles best; with a budget smaller ones, so that it can end between them.
+  // One batch compiles best; with a budget smaller ones, so that nothing is compiled that is not measured.
   const size_t size =
       first_budget_.seconds_left() ? static_cast<size_t>(std::max(2, result_.threads)) : waiting.size();
   for (size_t begin = 0; begin < waiting.size() && !first_budget_.stop_requested(); begin += size)
@@ -83,6 +88,7 @@ void Run::refine() {
     const std::vector<Candidate> next = ranking_->neighbours(best, num_neighbours);
     if (next.empty()) return;
     result_.num_ranked = ranking_->num_ranked();
+    const size_t num_before = candidates.size();
     candidates.insert(candidates.end(), next.begin(), next.end());
     std::vector<Candidate*> batch;
     for (Candidate& candidate : candidates)
@@ -90,7 +96,7 @@ void Run::refine() {
     measure(batch);
     std::erase_if(candidates, [](const Candidate& candidate) { return !candidate.measured; });
     sort_candidates(candidates);
-    spdlog::info("{} neighbours of the best measured: {:.2f}x", next.size(),
+    spdlog::info("{} neighbours of the best measured: {:.2f}x", candidates.size() - num_before,
                  candidates[0].measurement.speedup.median);
     if (least_cost_ns(candidates, calls) * kRefinementGain > cost_ns) return;
   }
