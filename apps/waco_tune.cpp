@@ -37,7 +37,7 @@ ExitCode calibrate_models(const Options& options, const StopToken& stop) {
 }
 
 /// Of one problem.
-ExitCode prepare(const Options& options, const tune::TuneOptions& tuning, const StopToken& stop) {
+tune::PackReport prepare(const Options& options, const tune::TuneOptions& tuning, const StopToken& stop) {
   tune::PackOptions pack;
   pack.num_kernels = options.prepare;
   pack.num_patterns = std::clamp(options.prepare / 4, 4, pack.num_patterns);
@@ -45,7 +45,11 @@ ExitCode prepare(const Options& options, const tune::TuneOptions& tuning, const 
   spdlog::info("{} kernels compiled in {:.1f} s, {} were there, {} failed; they take {:.1f} MB",
                report.num_compiled, report.compiling_s, report.num_there, report.num_failed,
                static_cast<double>(report.bytes) * 1e-6);
-  return report.complete ? ExitCode::kDone : ExitCode::kPartial;
+  if (report.num_failed > 0)
+    spdlog::warn("{} of {} kernels failed to compile{}, the first with: {}", report.num_failed,
+                 report.num_chosen, report.machine_failed ? ", and the rest was not tried" : "",
+                 report.fault);
+  return report;
 }
 
 std::string text_of(const schedule::Problem& problem) {
@@ -53,10 +57,17 @@ std::string text_of(const schedule::Problem& problem) {
   return fmt::format("{} {}{}", schedule::name(problem.op), schedule::name(problem.type), size);
 }
 
-/// The usual ones; with a folder of models those that it holds a model for.
-std::vector<schedule::Problem> problems_to_prepare(schedule::ValueType type, const std::string& model) {
+/// The one that is asked for, or the usual ones; with a folder of models those that it holds a model for.
+std::vector<schedule::Problem> problems_to_prepare(const tune::ProblemOptions& asked,
+                                                   const std::string& model) {
+  if (!asked.op.empty()) return {tune::choose_problem(asked).problem};
+  if (asked.rhs) throw UsageError("--prepare takes --rhs with --op only");
+  const bool named = !model.empty() && model != "none";
+  if (named && tune::model_in(model))
+    throw UsageError("--prepare takes a single model with --op only: it is for one op");
+  const auto type = schedule::parse_value_type(asked.type).value_or(schedule::ValueType::kF32);
   std::vector<schedule::Problem> all = tune::usual_problems(type);
-  if (model.empty() || model == "none") return all;
+  if (!named) return all;
   const auto first_without = std::stable_partition(
       all.begin(), all.end(),
       [&](const schedule::Problem& problem) { return !tune::models_of(problem.op, model).empty(); });
@@ -68,24 +79,19 @@ std::vector<schedule::Problem> problems_to_prepare(schedule::ValueType type, con
   return all;
 }
 
-/// Fills the kernel cache for the problem that is asked for, or for all usual ones; a run that is stopped is
-/// continued by the next.
+/// Fills the kernel cache; a run that is stopped, or in which some kernels failed, is continued by the next.
 ExitCode prepare_all(const Options& options, const StopToken& stop) {
-  const tune::ProblemOptions& asked = options.problem;
-  if (!asked.op.empty()) return prepare(options, tune_options(options, tune::choose_problem(asked)), stop);
-  if (asked.rhs) throw UsageError("--prepare takes --rhs with --op only");
-  const std::string& model = options.ranking.model;
-  if (!model.empty() && model != "none" && tune::model_in(model))
-    throw UsageError("--prepare takes a single model with --op only: it is for one op");
-  const auto type = schedule::parse_value_type(asked.type).value_or(schedule::ValueType::kF32);
-  ExitCode code = ExitCode::kDone;
-  for (const schedule::Problem& problem : problems_to_prepare(type, model)) {
+  bool all_there = true, any_there = false;
+  for (const schedule::Problem& problem : problems_to_prepare(options.problem, options.ranking.model)) {
     if (stop.stop_requested()) return ExitCode::kPartial;
     spdlog::info("{}:", text_of(problem));
-    if (prepare(options, tune_options(options, {problem, {}}), stop) != ExitCode::kDone)
-      code = ExitCode::kPartial;
+    const tune::PackReport report = prepare(options, tune_options(options, {problem, {}}), stop);
+    all_there = all_there && report.complete;
+    any_there = any_there || report.num_there + report.num_compiled > 0;
+    if (report.machine_failed) break;
   }
-  return code;
+  if (all_there) return ExitCode::kDone;
+  return any_there || stop.stop_requested() ? ExitCode::kPartial : ExitCode::kFailed;
 }
 
 ExitCode run(const Options& options, const StopToken& stop) {

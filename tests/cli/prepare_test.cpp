@@ -48,6 +48,45 @@ TEST_CASE("cli: kernels are compiled ahead once", "[cli]") {
   CHECK(second.err.find(" 3 were there") != std::string::npos);
 }
 
+TEST_CASE("cli: kernels that fail are told of, and leave the pack incomplete", "[cli]") {
+  const Workspace work;
+  std::filesystem::create_directories(work.path("bin"));
+  // Compiles the check for OpenMP, and sources without $FAILS.
+  work.write("bin/failing-c++",
+             "#!/bin/sh\ncase \"$*\" in *kernel.cpp*) for last; do :; done\n"
+             "grep -q waco_openmp_check \"$last\" || ! grep -q \"$FAILS\" \"$last\" || "
+             "{ echo \"error: $FAULT\" >&2; exit 1; };; esac\nexec c++ \"$@\"\n");
+  std::filesystem::permissions(work.path("bin/failing-c++"), std::filesystem::perms::owner_all);
+  const auto failing = [&](Program program, const std::string& which, const std::string& fault) {
+    return program.with("--compiler", "failing-c++")
+        .environment("PATH", work.path("bin") + ":" + std::getenv("PATH"))
+        .environment("XDG_CACHE_HOME", work.path("cache"))
+        .environment("FAILS", which)
+        .environment("FAULT", fault)
+        .run();
+  };
+  const RunResult none = failing(prepare(work, "3"), "waco_kernel", "no such luck");
+  INFO(none.err);
+  CHECK(none.end.code == 1);
+  CHECK(none.err.find("3 of 3 kernels failed to compile, the first with: error: no such luck") !=
+        std::string::npos);
+
+  // The other ops are not tried on a machine that fails.
+  const RunResult full =
+      failing(tune().with("--prepare", "2", "--model", "none"), "waco_kernel", "No space left on device");
+  INFO(full.err);
+  CHECK(full.end.code == 1);
+  CHECK(num_lines(full.err, "waco-tune: 0 kernels compiled") == 1);
+  CHECK(full.err.find("the rest was not tried") != std::string::npos);
+
+  // All but fixed_csr.
+  const RunResult some = failing(prepare(work, "3"), "define WACO_OP_SPMV", "no such luck");
+  INFO(some.err);
+  CHECK(some.end.code == 6);
+  CHECK(some.err.find("waco-tune: 2 kernels compiled") != std::string::npos);
+  CHECK(some.err.find("1 of 3 kernels failed to compile") != std::string::npos);
+}
+
 TEST_CASE("cli: without an op kernels of every op are compiled ahead", "[cli]") {
   const Workspace work;
   const RunResult run = tune()

@@ -99,6 +99,10 @@ class Ballot {
   std::vector<double> weights_;
 };
 
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
 }  // namespace
 
 std::vector<schedule::Problem> usual_problems(schedule::ValueType type) {
@@ -151,13 +155,15 @@ PackReport prepare_kernels(const TuneOptions& tuning, const PackOptions& options
   Progress progress("compiling kernels", report.num_chosen);
   constexpr double kLimit_s = 60;
   const size_t batch = static_cast<size_t>(8 * threads);  // progress is told and stops are seen in between
-  for (size_t begin = 0; begin < chosen.size() && !stop.stop_requested(); begin += batch) {
+  for (size_t begin = 0; begin < chosen.size() && !stop.stop_requested() && !report.machine_failed;
+       begin += batch) {
     const std::vector<measure::CompileRequest> some(
         chosen.begin() + static_cast<std::ptrdiff_t>(begin),
         chosen.begin() + static_cast<std::ptrdiff_t>(std::min(chosen.size(), begin + batch)));
     for (const measure::CompiledKernel& kernel : cache.get_all(some, threads, kLimit_s, stop)) {
       if (kernel.stopped) continue;
-      report.num_failed += kernel.ok() ? 0 : 1;
+      if (!kernel.ok() && report.num_failed++ == 0) report.fault = first_line(kernel.diagnostic);
+      report.machine_failed = report.machine_failed || kernel.machine_failed;
       report.num_there += kernel.from_cache ? 1 : 0;
       report.num_compiled += kernel.ok() && !kernel.from_cache ? 1 : 0;
       std::error_code error;
@@ -167,8 +173,7 @@ PackReport prepare_kernels(const TuneOptions& tuning, const PackOptions& options
     }
   }
   report.compiling_s = seconds_since(compiling);
-  report.complete = report.num_there + report.num_compiled + report.num_failed == report.num_chosen &&
-                    !stop.stop_requested();
+  report.complete = report.num_there + report.num_compiled == report.num_chosen && !stop.stop_requested();
   return report;
 }
 

@@ -2,6 +2,7 @@
 // kinds, so that later runs find in the cache most of what they measure.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "waco/base/signals.hpp"
@@ -34,11 +35,14 @@ struct PackReport {
   int64_t num_failed = 0;
   int64_t bytes = 0;  ///< of the libraries
   double choosing_s = 0, compiling_s = 0;
-  bool complete = false;
+  std::string fault;            ///< the compiler's first line about the first that failed
+  bool machine_failed = false;  ///< the rest was not tried, as the machine, not a source, was at fault
+  bool complete = false;        ///< all are there
 };
 
 /// Chooses kernels and compiles those that the user's cache lacks, in parallel. A run that was stopped or
-/// killed is continued by the next one. Throws EnvironmentError when the compiler or the cache can't be used.
+/// killed, or in which some failed, is continued by the next one. Throws EnvironmentError when the compiler
+/// or the cache can't be used.
 PackReport prepare_kernels(const TuneOptions& tuning, const PackOptions& options, const StopToken& stop);
 
 }  // namespace waco::tune
