@@ -40,6 +40,17 @@ TEST_CASE("files: links are followed, permissions kept, and devices written to",
   CHECK_THROWS_WITH(check_can_be_written(folder.path()), Catch::Contains("is a folder"));
 }
 
+TEST_CASE("files: a lock has one holder at a time", "[base]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path() / "lock";
+  {
+    const LockFile lock(file, "first");
+    CHECK_THROWS_WITH(LockFile(file, "another run is there"), "another run is there");
+  }
+  CHECK_NOTHROW(LockFile(file, "nobody"));
+  CHECK_THROWS_WITH(LockFile(folder.path() / "absent/lock", "nobody"), Catch::Contains("absent"));
+}
+
 TEST_CASE("files: a folder takes the place of another, of a link's too, or of none", "[base]") {
   const TemporaryFolder folder;
   const fs::path place = folder.path() / "place", link = folder.path() / "link",

@@ -138,6 +138,12 @@ TEST_CASE("cli: calibration says what it lacks", "[cli]") {
                     .environment("OMP_NUM_THREADS", "1"),
                 1, "too few");
   CHECK(std::distance(fs::directory_iterator(bench.work.path("home/waco/calibration")), {}) == 1);
+  const fs::path work = *fs::directory_iterator(bench.work.path("home/waco/calibration"));
+  {
+    const LockFile running(work / "lock", "another test has it");
+    check_refused(home(tune().with("--calibrate", "--model", bench.model, "--list", one)), 1,
+                  "another calibration of spmv is running");
+  }
   check_refused(home(tune().with("--calibrate", "--op", "spmm", "--model", bench.model)), 2,
                 "is a model of spmv");
   check_refused(home(tune().with("--calibrate", "--model", bench.work.path("nowhere"))), 3, "nowhere");

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <spdlog/spdlog.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -211,6 +212,21 @@ void replace_folder(const fs::path& fresh, const fs::path& folder) {
     }
   }
   fs::remove_all(old, error);  // the old content; what stays behind does no harm
+}
+
+LockFile::LockFile(const fs::path& file, const std::string& held)
+    : fd_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+  if (fd_ < 0) fail(file, "can't be written");
+  if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return;
+  if (errno == EWOULDBLOCK) {
+    ::close(fd_);
+    throw EnvironmentError(held);
+  }
+  spdlog::warn("{}: can't be locked here; take care that only one run uses the folder", file.string());
+}
+
+LockFile::~LockFile() {
+  ::close(fd_);
 }
 
 std::string content_hash(std::string_view content) {

@@ -1,4 +1,4 @@
-// Small file operations: the cache folder, atomic writes, content hashes and temporary folders.
+// Small file operations: the cache folder, atomic writes, locks, content hashes and temporary folders.
 #pragma once
 
 #include <filesystem>
@@ -60,6 +60,20 @@ void check_can_be_written(const std::filesystem::path& file);
 /// removes what was there before. A link to a folder stays, and what it leads to is replaced. Throws
 /// EnvironmentError; the old folder is then where it was, or where the message says.
 void replace_folder(const std::filesystem::path& fresh, const std::filesystem::path& folder);
+
+/// Held by one at a time: until the object dies, or its process, by whatever.
+class LockFile {
+ public:
+  /// Opens the file, created when missing. Throws EnvironmentError when it can't be written, and with `held`
+  /// as its message when another holds it. Where a file system has no locks, a warning says so.
+  LockFile(const std::filesystem::path& file, const std::string& held);
+  ~LockFile();
+  LockFile(const LockFile&) = delete;
+  LockFile& operator=(const LockFile&) = delete;
+
+ private:
+  int fd_ = -1;
+};
 
 /// A name beside `file` that no other process or thread uses, on other machines neither:
 /// "<file>.tmp.<random>.<n>".

@@ -64,6 +64,7 @@ class Calibration {
     for (const fs::path& folder : {work_, result_.model.parent_path()}) fs::create_directories(folder, error);
     if (error) throw EnvironmentError(fmt::format("{}: can't be made: {}", work_.string(), error.message()));
     for (const char* name : {"waco-collect", "waco-train", "waco-index"}) sibling_program(name);
+    lock_.emplace(work_ / "lock", fmt::format("another calibration of {} is running", op_));
   }
 
   CalibrationResult run() {
@@ -230,6 +231,7 @@ class Calibration {
   const json manifest_;  ///< of the model to fit
   const std::string threads_;
   fs::path work_;  ///< measurements, and models until they are judged
+  std::optional<LockFile> lock_;
   std::vector<fs::path> datasets_;
   CalibrationResult result_;
 };
