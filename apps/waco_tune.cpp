@@ -17,9 +17,6 @@ using namespace waco;
 using namespace waco::apps;
 
 ExitCode calibrate_models(const Options& options, const StopToken& stop) {
-  const bool any_inputs = !options.inputs.paths.empty() || !options.inputs.lists.empty();
-  if (any_inputs && options.problem.op.empty() && options.ranking.model.empty())
-    throw UsageError("--calibrate takes matrices with --op only: not every op is for them");
   for (const schedule::Op op : tune::ops_to_calibrate(options.problem.op, options.ranking.model)) {
     tune::CalibrationOptions calibration;
     calibration.op = op;

@@ -2,6 +2,7 @@
 #include "apps/tune/options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <system_error>
 
 #include "waco/base/error.hpp"
@@ -41,6 +42,14 @@ void refuse_same_files(const Options& options) {
   for (const std::string& output : {plan, kernel})
     if (!output.empty() && input != "-" && same_file(input, output))
       throw UsageError(fmt::format("{} is the input; name another file for what is written", output));
+}
+
+void check_calibrated(const Options& options, bool any_inputs) {
+  if (any_inputs && options.problem.op.empty() && options.ranking.model.empty())
+    throw UsageError("--calibrate takes matrices with --op only: not every op is for them");
+  for (const auto* names : {&options.inputs.paths, &options.inputs.lists})
+    if (std::find(names->begin(), names->end(), "-") != names->end())
+      throw UsageError("--calibrate reads its matrices again and again, which stdin can't be: name a file");
 }
 
 }  // namespace
@@ -112,8 +121,11 @@ bool parse(int argc, char** argv, Options& options) {
     app.get_option(name)->excludes(app.get_option("--schedule"));
   options.command = command_text(argc, argv);
   if (!parse_command_line(app, argc, argv, options.common)) return false;
-  if (options.calibrate) return true;
   const bool any_inputs = !options.inputs.paths.empty() || !options.inputs.lists.empty();
+  if (options.calibrate) {
+    check_calibrated(options, any_inputs);
+    return true;
+  }
   if (options.prepare > 0 && any_inputs) throw UsageError("--prepare takes no matrix");
   if (options.prepare == 0 && !any_inputs)
     throw UsageError("name a matrix, or --list a file that does (--help tells more)");

@@ -149,6 +149,8 @@ TEST_CASE("cli: calibration says what it lacks", "[cli]") {
   check_refused(home(tune().with("--calibrate", "--model", bench.work.path("nowhere"))), 3, "nowhere");
   check_refused(tune().with("--minutes", "3", "x.mtx", "--op", "spmv"), 2, "--calibrate");
   check_refused(tune().with("--calibrate", "--list", one), 2, "--op");
+  check_refused(tune().with("--calibrate", "--op", "spmv", "-"), 2, "stdin");
+  check_refused(tune().with("--calibrate", "--op", "spmv", "--list", one, "--list", "-"), 2, "stdin");
   for (const char* flag : {"--json", "--check"})
     check_refused(tune().with("--calibrate", "--op", "spmv", flag), 2, "excludes");
   check_refused(tune().with("--calibrate", "--op", "spmm", "--rhs", "64"), 2, "excludes");
