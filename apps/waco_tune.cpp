@@ -3,9 +3,11 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "apps/tune/jobs.hpp"
 #include "apps/tune/options.hpp"
+#include "waco/base/command_line.hpp"
 #include "waco/base/signals.hpp"
 #include "waco/tune/calibration.hpp"
 #include "waco/tune/kernel_pack.hpp"
@@ -16,21 +18,38 @@ namespace {
 using namespace waco;
 using namespace waco::apps;
 
+void calibrate(const Options& options, schedule::Op op, const StopToken& stop) {
+  tune::CalibrationOptions calibration;
+  calibration.op = op;
+  calibration.start = tune::calibration_start(op, options.ranking.model);
+  calibration.matrices = options.inputs.paths;
+  calibration.lists = options.inputs.lists;
+  calibration.minutes = options.minutes;
+  calibration.threads = options.common.threads;
+  calibration.compiler = options.common.compiler;
+  calibration.quiet = options.common.quiet;
+  const tune::CalibrationResult result = tune::calibrate(calibration, stop);
+  if (!options.common.quiet) print_to_stderr(tune::to_text(op, result));
+}
+
+/// Of several ops one that fails is reported, and the others go on.
 ExitCode calibrate_models(const Options& options, const StopToken& stop) {
-  for (const schedule::Op op : tune::ops_to_calibrate(options.problem.op, options.ranking.model)) {
-    tune::CalibrationOptions calibration;
-    calibration.op = op;
-    calibration.start = tune::calibration_start(op, options.ranking.model);
-    calibration.matrices = options.inputs.paths;
-    calibration.lists = options.inputs.lists;
-    calibration.minutes = options.minutes;
-    calibration.threads = options.common.threads;
-    calibration.compiler = options.common.compiler;
-    calibration.quiet = options.common.quiet;
-    const tune::CalibrationResult result = tune::calibrate(calibration, stop);
-    if (!options.common.quiet) print_to_stderr(tune::to_text(op, result));
+  const std::vector<schedule::Op> ops = tune::ops_to_calibrate(options.problem.op, options.ranking.model);
+  tune::check_can_calibrate();
+  ExitCode code = ExitCode::kDone;
+  for (const schedule::Op op : ops) {
+    if (ops.size() > 1) spdlog::info("{}:", schedule::name(op));
+    const Outcome outcome = guarded(kProgram, [&] {
+      calibrate(options, op, stop);
+      return ExitCode::kDone;
+    });
+    if (outcome.code == ExitCode::kDone) continue;
+    // A compiler that is of no use is of none to the other ops.
+    const bool ends_all = stop.stop_requested() || outcome.code == ExitCode::kCompiler;
+    if (ops.size() == 1 || ends_all) return outcome.code;
+    code = ExitCode::kPartial;
   }
-  return ExitCode::kDone;
+  return code;
 }
 
 /// Of one problem.

@@ -23,7 +23,7 @@ constexpr const char* kExamples = R"(Examples:
   waco-tune mesh.mtx --op spmv --no-compile  (measures what is compiled already; needs no compiler)
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 unreadable input, 4 verification failed, 5 compiler unusable,
-6 some of several matrices failed.)";
+6 some of several matrices, kernels or calibrated models failed.)";
 
 /// Whether what is written to one replaces the other. Devices and pipes take what comes.
 bool same_file(const fs::path& a, const fs::path& b) {

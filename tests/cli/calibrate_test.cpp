@@ -165,3 +165,14 @@ TEST_CASE("cli: calibration says what it lacks", "[cli]") {
   CHECK(lonely.end.code == 1);
   CHECK(lonely.err.find("--calibrate needs waco-collect") != std::string::npos);
 }
+
+TEST_CASE("cli: an op that can't be calibrated leaves the others alone", "[cli]") {
+  const Workspace work;
+  // Too short to measure anything.
+  const RunResult run =
+      tune().with("--calibrate", "--minutes", "0.0001").environment("XDG_DATA_HOME", work.path("home")).run();
+  INFO(run.err);
+  CHECK(run.end.code == 6);
+  for (const char* op : {"spmv", "spmm", "sddmm", "mttkrp"})
+    CHECK(run.err.find(fmt::format("error: {}: 0 matrices to learn from", op)) != std::string::npos);
+}

@@ -63,7 +63,6 @@ class Calibration {
     std::error_code error;
     for (const fs::path& folder : {work_, result_.model.parent_path()}) fs::create_directories(folder, error);
     if (error) throw EnvironmentError(fmt::format("{}: can't be made: {}", work_.string(), error.message()));
-    for (const char* name : {"waco-collect", "waco-train", "waco-index"}) sibling_program(name);
     lock_.emplace(work_ / "lock", fmt::format("another calibration of {} is running", op_));
   }
 
@@ -237,6 +236,10 @@ class Calibration {
 };
 
 }  // namespace
+
+void check_can_calibrate() {
+  for (const char* name : {"waco-collect", "waco-train", "waco-index"}) sibling_program(name);
+}
 
 CalibrationResult calibrate(const CalibrationOptions& options, const StopToken& stop) {
   return Calibration(options, stop).run();

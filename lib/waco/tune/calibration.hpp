@@ -48,9 +48,12 @@ struct CalibrationResult {
 /// What was there is kept under another name. Measurements are kept: after any interruption the same call
 /// goes on, and the user's model is the old one until the new one is complete.
 ///
-/// Throws EnvironmentError when a program is missing or fails, when `stop` ended it, or when too little was
-/// measured to judge by.
+/// Throws EnvironmentError when a program fails, when `stop` ended it, when too little was measured to judge
+/// by, or while another calibration of the op runs.
 CalibrationResult calibrate(const CalibrationOptions& options, const StopToken& stop);
+
+/// Throws EnvironmentError when a program that calibrating needs is missing.
+void check_can_calibrate();
 
 /// The ops of built-in models, or the one that is named; of a `model` folder its own.
 std::vector<schedule::Op> ops_to_calibrate(const std::string& op, const std::filesystem::path& model);
