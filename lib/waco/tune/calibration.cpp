@@ -32,7 +32,8 @@ constexpr int kSeed = 7;
 // A few points each on many matrices tell more of a machine than many points on a few.
 constexpr int kPerMatrix = 30;
 constexpr double kClearlyBetter = 0.01;
-constexpr size_t kFewest = 3;  ///< matrices to learn from
+constexpr size_t kFewest = 3;      ///< matrices to learn from
+constexpr int kTraining_s = 3600;  ///< of a model, at most
 
 CalibrationScore score_of(const json& report) {
   const json& learned = report.at("metrics").at("learned");
@@ -199,8 +200,15 @@ class Calibration {
     std::vector<std::string> command{sibling_program("waco-train"), "-o", trained.folder, "--json"};
     append(command, {"--init", options_.start.model, "--extractor", manifest_.at("extractor")});
     append(command, {"--epochs", "60", "--lr", "5e-4", "--patience", "20"});
+    append(command, {"--time-limit", std::to_string(kTraining_s)});
     if (!whole) command.push_back("--freeze-embeddings");
-    trained.score = score_of(json::parse(run_silently(with_data(std::move(command)), stop_)));
+    const json report = json::parse(run_silently(with_data(std::move(command)), stop_));
+    if (!report.at("complete").get<bool>()) {
+      spdlog::warn("{}: fine-tuning the {} took over an hour; its best weights until then are judged", op_,
+                   name);
+      fs::remove_all(trained.folder / "checkpoint", error);
+    }
+    trained.score = score_of(report);
     return trained;
   }
 

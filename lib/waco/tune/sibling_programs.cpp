@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kSilent_s = 3600;  ///< a silent step takes no longer
-constexpr double kEnding_s = 120;   ///< nor does ending when asked to
+constexpr int kSilentHours = 2;    ///< a silent step takes no longer
+constexpr double kEnding_s = 120;  ///< a program that is asked to end takes no longer
 
 std::string last_line(const std::string& text) {
   const size_t end = text.find_last_not_of("\n ");
@@ -40,16 +40,19 @@ std::string sibling_program(const std::string& name) {
 
 std::string run_silently(const std::vector<std::string>& arguments, const StopToken& stop) {
   RunOptions options;
-  options.timeout_s = kSilent_s;
+  options.timeout_s = kSilentHours * 3600;
   options.max_output_bytes = size_t{1} << 26;
   options.stop = [&stop] { return stop.stop_requested(); };
   const RunResult result = run_process(arguments, options);
   if (result.stopped)
     throw EnvironmentError(
         fmt::format("calibration was stopped ({}); the same command continues", stop.reason()));
+  const std::string program = fs::path(arguments[0]).filename().string();
+  if (result.timed_out)
+    throw EnvironmentError(fmt::format("{} took over {} hours and was ended", program, kSilentHours));
   if (!result.ok())
-    throw EnvironmentError(fmt::format("{} failed ({}): {}", fs::path(arguments[0]).filename().string(),
-                                       result.end.describe(), last_line(result.err)));
+    throw EnvironmentError(
+        fmt::format("{} failed ({}): {}", program, result.end.describe(), last_line(result.err)));
   return result.out;
 }
 

@@ -13,7 +13,7 @@ namespace waco::tune {
 std::string sibling_program(const std::string& name);
 
 /// Runs a step to its end and returns what it printed. Throws EnvironmentError with the last line of its
-/// stderr when it fails, and when `stop` ended it.
+/// stderr when it fails, when it takes over two hours, and when `stop` ended it.
 std::string run_silently(const std::vector<std::string>& arguments, const StopToken& stop);
 
 /// Runs a program that tells of its work on stderr. When `stop` asks for it, the program is asked to end,
