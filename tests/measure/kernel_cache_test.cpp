@@ -210,6 +210,9 @@ TEST_CASE("kernel_cache: what killed runs left long ago is removed, what is new 
   fs::last_write_time(kernels / "build.tmp.123.0", long_ago);
   fs::last_write_time(kernels / "abc.so.tmp.123.1", long_ago);
   const KernelCache cache(compiler(), kernels);
+  CHECK_FALSE(cache.has(answer(7)));
+  CHECK(fs::exists(kernels / "build.tmp.123.0"));  // looking for one kernel is no occasion to read the folder
+  REQUIRE(cache.get(answer(7), 60).ok());
   CHECK_FALSE(fs::exists(kernels / "build.tmp.123.0"));
   CHECK_FALSE(fs::exists(kernels / "abc.so.tmp.123.1"));
   CHECK(fs::exists(kernels / "def.so.tmp.456.1"));

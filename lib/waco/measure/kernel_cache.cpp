@@ -64,7 +64,6 @@ KernelCache::KernelCache(Compiler compiler, fs::path folder, CacheLimit limit, C
     folder_ = (cache.empty() ? temporary_->path() : cache) / "kernels";
   }
   make_private_folder(folder_);
-  remove_leftovers();
 }
 
 KernelCache::~KernelCache() {
@@ -172,6 +171,7 @@ CompiledKernel KernelCache::compile(const std::string& key, const CompileRequest
     kernel.stopped = true;
     return kernel;
   }
+  std::call_once(swept_, [this] { remove_leftovers(); });  // looks at every file: not to find one kernel
   const BuildFolder build(folder_);
   const auto start = std::chrono::steady_clock::now();
   const CompileOutcome outcome =

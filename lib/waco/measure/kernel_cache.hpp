@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,7 +52,7 @@ CacheLimit kernel_cache_limit();
 class KernelCache {
  public:
   /// Uses `folder`, created with mode 0700 when missing; empty: "kernels" in the user's cache folder or,
-  /// where there is none, in a temporary one. Removes what killed runs left behind. Throws EnvironmentError.
+  /// where there is none, in a temporary one. Throws EnvironmentError.
   explicit KernelCache(Compiler compiler, std::filesystem::path folder = {},
                        CacheLimit limit = kernel_cache_limit(), Compiling compiling = Compiling::kAllowed);
 
@@ -64,7 +65,7 @@ class KernelCache {
   const std::filesystem::path& folder() const { return folder_; }
 
   /// The kernel of one request, from the cache or compiled now; with Compiling::kNever one that is not there
-  /// fails, and the compiler is never run.
+  /// fails, and the compiler is never run. The first that is compiled removes what killed runs left behind.
   CompiledKernel get(const CompileRequest& request, double timeout_s, const StopToken& stop = {}) const;
 
   /// The kernels of all requests, in their order; compiles on `threads` threads, equal requests once.
@@ -96,6 +97,7 @@ class KernelCache {
   std::filesystem::path folder_;
   CacheLimit limit_;
   Compiling compiling_;
+  mutable std::once_flag swept_;
   mutable std::atomic<bool> has_grown_ = false;
 };
 
