@@ -85,6 +85,7 @@ void Run::choose_effort() {
     if (result_.effort != Effort::kNone) verdict.chosen = result_.effort;
     return;
   }
+  const Stopwatch watch(result_.seconds.search);
   const Candidate& first = result_.candidates[0];
   Outlook outlook = outlook_of(first);
   const bool can_look = !options_.no_compile || kernels_of_;
@@ -98,10 +99,8 @@ void Run::choose_effort() {
   verdict.chosen = options_.effort_by_calls ? cheapest(verdict.forecasts, verdict.calls).effort
                                             : std::optional(options_.effort);
   spdlog::info("forecasts:\n{}", forecast_text(verdict));
-  if (options_.effort_by_calls && verdict.chosen && *verdict.chosen != result_.effort) {
-    const Stopwatch watch(result_.seconds.search);
+  if (options_.effort_by_calls && verdict.chosen && *verdict.chosen != result_.effort)
     search(*verdict.chosen);
-  }
 }
 
 /// fixed_csr without a measurement; verified where that was asked for.
