@@ -2,6 +2,7 @@
 #include "waco/index/index.hpp"
 
 #include <catch2/catch.hpp>
+#include <chrono>
 
 #include "../model/learned/random_model.hpp"
 #include "waco/base/error.hpp"
@@ -33,6 +34,13 @@ struct Setting {
   }
   index::ModelSource source() const { return {*model, model_folder}; }
   fs::path path(const char* name) const { return folder.path() / name; }
+  /// Of indexes in a cache.
+  static std::vector<fs::path> entries(const fs::path& cache) {
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::directory_iterator(cache))
+      if (entry.path().filename().string().starts_with("index-")) found.push_back(entry.path());
+    return found;
+  }
 
   TemporaryFolder folder;
   fs::path model_folder;
@@ -125,6 +133,38 @@ TEST_CASE("index: vertices alone are enough, and the cache keeps the rest", "[in
   // Another number of threads is another entry: half and all of them are seen relative to it.
   Index::open(setting.path("small"), setting.source(), 8, cache);
   CHECK(std::distance(fs::directory_iterator(cache), {}) == 2);
+}
+
+TEST_CASE("index: entries of the cache that are not used go after a month", "[index]") {
+  const Setting setting;
+  setting.make().write(setting.path("small"), true);
+  const fs::path cache = setting.path("cache");
+  fs::create_directories(cache / "kernels");
+  const auto open = [&](int threads) {
+    Index::open(setting.path("small"), setting.source(), threads, cache);
+  };
+  const auto age = [&](const fs::path& entry, int days) {
+    fs::last_write_time(entry, fs::file_time_type::clock::now() - std::chrono::hours(24 * days));
+  };
+  open(2);
+  const fs::path entry = setting.entries(cache).at(0);
+  age(entry / index::kManifestFile, 40);
+  open(2);  // which is a use
+  open(4);
+  CHECK(setting.entries(cache).size() == 2);
+  age(entry / index::kManifestFile, 40);
+  age(cache / "kernels", 40);
+  open(8);
+  CHECK(setting.entries(cache).size() == 2);
+  CHECK_FALSE(fs::exists(entry));
+  CHECK(fs::exists(cache / "kernels"));
+  // What a killed run left, long ago and just now.
+  fs::create_directory(cache / "index-old");
+  fs::create_directory(cache / "index-new");
+  age(cache / "index-old", 40);
+  open(16);
+  CHECK_FALSE(fs::exists(cache / "index-old"));
+  CHECK(fs::exists(cache / "index-new"));
 }
 
 TEST_CASE("index: what was opened stays when its files are replaced", "[index]") {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <mutex>
 
 #include "waco/base/artifact.hpp"
@@ -25,6 +26,9 @@ namespace {
 
 /// Of entries of the cache; 1 gzipped the vertices.
 constexpr int kCacheVersion = 2;
+constexpr std::string_view kEntryPrefix = "index-";
+/// Entries that were not used for so long go when one is written.
+constexpr auto kEntriesKept = std::chrono::hours(24 * 30);
 
 /// All that the folder of an index may hold.
 constexpr std::array<std::string_view, 5> kAllFiles{kManifestFile, kVerticesFile, kPlainVerticesFile,
@@ -33,12 +37,30 @@ constexpr std::array<std::string_view, 5> kAllFiles{kManifestFile, kVerticesFile
 /// The entry of the cache for what follows from vertices, model and machine.
 std::string cache_name(const Manifest& manifest, int max_threads) {
   const GraphOptions& graph = manifest.options.graph;
-  return "index-" +
+  return std::string(kEntryPrefix) +
          content_hash(fmt::format("{} {} {} {} {} {} {} {} {}", kIndexVersion, kCacheVersion,
                                   manifest.model_hash, manifest.files.at(manifest.vertices_file()).hash,
                                   schedule::kEncodingVersion, max_threads, graph.links, graph.ef_construction,
                                   graph.seed))
              .substr(0, 16);
+}
+
+/// The date of its manifest is that of an entry's last use.
+void note_use(const fs::path& entry) {
+  std::error_code ignored;
+  fs::last_write_time(entry / kManifestFile, fs::file_time_type::clock::now(), ignored);
+}
+
+void remove_unused_entries(const fs::path& cache) {
+  const auto kept_since = fs::file_time_type::clock::now() - kEntriesKept;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(cache, error)) {
+    if (!entry.path().filename().string().starts_with(kEntryPrefix)) continue;
+    std::error_code none;
+    auto used = fs::last_write_time(entry.path() / kManifestFile, none);
+    if (none) used = entry.last_write_time(none);  // no more came of it, or not yet
+    if (!none && used < kept_since) fs::remove_all(entry.path(), none);
+  }
 }
 
 /// Whether a file is the manifest of an index, of whatever version, or a damaged one.
@@ -152,6 +174,7 @@ bool Index::State::read_cached(const ModelSource& source) {
       throw InputError(cache.string(), 0, "is of another size");
     vertices = vertices_of(cache, manifest);
     read_embeddings(cache);
+    note_use(cache);
     return true;
   } catch (const Error& fault) {
     spdlog::debug("{}; made again", fault.what());
@@ -165,6 +188,7 @@ void Index::State::keep_embeddings() {
   try {
     make_private_folder(cache);
     write_to(cache, kPlainVerticesFile, false);
+    remove_unused_entries(cache.parent_path());
   } catch (const Error& error) {
     spdlog::warn("{}; the vertices are embedded again next time", error.what());
     cache.clear();
