@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -56,6 +57,21 @@ std::vector<std::pair<std::string, std::unique_ptr<search::Search>>> all_searche
   all.emplace_back("random", std::make_unique<search::RandomSearch>());
   return all;
 }
+
+/// All blocks are a little cheaper than all else, and one point is far cheaper.
+class BlocksFirst : public model::CostModel {
+ public:
+  explicit BlocksFirst(SuperSchedule cheapest) : cheapest_(std::move(cheapest)) {}
+  std::vector<double> costs(std::span<const SuperSchedule> points) override {
+    std::vector<double> result;
+    for (const auto& point : points)
+      result.push_back(point == cheapest_ ? 1 : search::kind_of(point) == search::Kind::kBlocks ? 10 : 12);
+    return result;
+  }
+
+ private:
+  SuperSchedule cheapest_;
+};
 
 /// Costs a hash of the text: a landscape without any order.
 class HashModel : public model::CostModel {
@@ -138,6 +154,22 @@ TEST_CASE("search: what is not feasible is never returned", "[search]") {
     CHECK_FALSE(results.empty());
     for (const auto& result : results) CHECK(result.point.format.levels.size() == 2);
   }
+}
+
+TEST_CASE("search: a point that is excluded says nothing of what others are worth", "[search]") {
+  Bench bench(test::fem(400, 3), kSpmv);
+  const SuperSchedule excluded = schedule::csr_point(kSpmv, 2);
+  BlocksFirst model(excluded);
+  const search::Feasible feasible = [&](const SuperSchedule& point) { return point != excluded; };
+  search::Pool pool(model, feasible);
+  pool.add(bench.space.enumerate_structured(), 1000);
+  std::map<search::Kind, int> kinds;
+  for (const auto& result : search::select_diverse(pool, 10)) {
+    CHECK(result.cost >= 10);
+    ++kinds[search::kind_of(result.point)];
+  }
+  CHECK(kinds[search::Kind::kRows] >= 2);
+  CHECK(kinds[search::Kind::kSlices] >= 3);
 }
 
 TEST_CASE("search: the budget bounds the evaluations", "[search]") {

@@ -114,6 +114,10 @@ Kinship kinship(const SuperSchedule& point) {
 
 std::vector<Scored> select_diverse(Pool& pool, int num_results) {
   const std::vector<size_t> order = pool.by_cost();
+  const auto best =
+      std::find_if(order.begin(), order.end(), [&](size_t place) { return pool.feasible(place); });
+  if (best == order.end()) return {};
+  const double worth = kWorthMeasuring * pool.scored()[*best].cost;
   const auto wanted = static_cast<size_t>(std::max(0, num_results));
   const size_t per_family = std::max<size_t>(1, (wanted * 2 + 4) / 5);
   std::vector<size_t> chosen;
@@ -127,8 +131,7 @@ std::vector<Scored> select_diverse(Pool& pool, int num_results) {
            (compute.prefetch > 0 ? "f" : "");
   };
   const auto is_new_kind = [&](size_t place) {
-    if (!order.empty() && pool.scored()[place].cost > kWorthMeasuring * pool.scored()[order[0]].cost)
-      return false;
+    if (pool.scored()[place].cost > worth) return false;
     const Kinship kin = kinship(pool.scored()[place].point);
     if (structures.count(kin.structure) != 0 || formats[kin.format] >= 2 ||
         families[kin.family] >= per_family)
@@ -140,8 +143,7 @@ std::vector<Scored> select_diverse(Pool& pool, int num_results) {
     families[kin.family]++;
     return true;
   };
-  for (const auto& [kind, share] :
-       shares_of(pool.scored().empty() ? schedule::Op::kSpmv : pool.scored()[0].point.problem.op)) {
+  for (const auto& [kind, share] : shares_of(pool.scored()[*best].point.problem.op)) {
     const auto quota = static_cast<size_t>(share * static_cast<double>(wanted) + 0.5);
     fill(pool, order, std::min(wanted, chosen.size() + quota), chosen, taken, [&, kind = kind](size_t place) {
       return kind_of(pool.scored()[place].point) == kind && is_new_kind(place);
