@@ -25,7 +25,7 @@ std::vector<size_t> choose_beam(Pool& pool, std::unordered_set<size_t>& followed
     if (static_cast<int>(beam.size()) >= kBeam || (best >= 0 && scored.cost > kPromising * best)) break;
     if (!pool.feasible(place)) continue;
     if (best < 0) best = scored.cost;
-    int& family = families[kinship(scored.point).family];
+    int& family = families[pool.kinship(place).family];
     if (followed.count(place) != 0 || family >= kPerFamily) continue;
     family++;
     followed.insert(place);
