@@ -54,7 +54,7 @@ TEST_CASE("graph: a walk finds nearly all of the cheapest vertices", "[index]") 
     const Landscape cost(static_cast<uint64_t>(100 + q));
     std::vector<Visit> all;
     for (int64_t v = 0; v < count; v++) all.push_back({v, cost(rows.data() + v * kSize)});
-    const auto visits = graph.search([&](int64_t v) { return cost(rows.data() + v * kSize); }, 200, count);
+    const auto visits = graph.search([&](int64_t v) { return cost(rows.data() + v * kSize); }, 200);
     CHECK(visits.size() < static_cast<size_t>(count));
     for (const Visit& visit : visits) CHECK(visit.cost == all[static_cast<size_t>(visit.vertex)].cost);
     const auto truth = cheapest(all, 10);
@@ -63,20 +63,18 @@ TEST_CASE("graph: a walk finds nearly all of the cheapest vertices", "[index]") 
   CHECK(found >= queries * 10 * 95 / 100);
 }
 
-TEST_CASE("graph: every vertex is asked for once, and no more than allowed", "[index]") {
+TEST_CASE("graph: every vertex is asked for once", "[index]") {
   const auto rows = random_embeddings(1000, 2);
   const Graph graph = Graph::build(rows.data(), 1000, kSize, {});
   const Landscape cost(5);
-  for (const int64_t most : {1, 10, 300, 5000}) {
+  for (const int64_t ef : {1, 100, 5000}) {
     int64_t asked = 0;
-    const auto visits =
-        graph.search([&](int64_t v) { return asked++, cost(rows.data() + v * kSize); }, 100, most);
+    const auto visits = graph.search([&](int64_t v) { return asked++, cost(rows.data() + v * kSize); }, ef);
     std::set<int64_t> distinct;
     for (const Visit& visit : visits) distinct.insert(visit.vertex);
     CHECK(distinct.size() == visits.size());
     CHECK(asked == static_cast<int64_t>(visits.size()));
-    CHECK(asked <= most);
-    CHECK(asked >= std::min<int64_t>(most, 100));
+    CHECK(asked >= std::min<int64_t>(ef, 900));  // some may be hard to reach
   }
 }
 
@@ -86,7 +84,7 @@ TEST_CASE("graph: on one layer the first vertex is asked for once, too", "[index
   // One of these seeds, at least, gives ten vertices no upper layer.
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     const Graph graph = Graph::build(rows.data(), 10, kSize, {.seed = seed});
-    const auto visits = graph.search([&](int64_t v) { return cost(rows.data() + v * kSize); }, 10, 100);
+    const auto visits = graph.search([&](int64_t v) { return cost(rows.data() + v * kSize); }, 10);
     std::set<int64_t> distinct;
     for (const Visit& visit : visits) distinct.insert(visit.vertex);
     CHECK(distinct.size() == 10);
@@ -97,8 +95,7 @@ TEST_CASE("graph: on one layer the first vertex is asked for once, too", "[index
 TEST_CASE("graph: costs that are not numbers do no harm", "[index]") {
   const auto rows = random_embeddings(300, 3);
   const Graph graph = Graph::build(rows.data(), 300, kSize, {});
-  const auto visits =
-      graph.search([](int64_t v) { return v % 2 == 0 ? NAN : static_cast<float>(v); }, 50, 300);
+  const auto visits = graph.search([](int64_t v) { return v % 2 == 0 ? NAN : static_cast<float>(v); }, 50);
   CHECK_FALSE(visits.empty());
 }
 
@@ -114,7 +111,7 @@ TEST_CASE("graph: the same input gives the same file, which gives the same walks
   const Landscape cost(6);
   const auto walk = [&](const Graph& on) {
     std::vector<int64_t> order;
-    for (const Visit& visit : on.search([&](int64_t v) { return cost(rows.data() + v * kSize); }, 60, 800))
+    for (const Visit& visit : on.search([&](int64_t v) { return cost(rows.data() + v * kSize); }, 60))
       order.push_back(visit.vertex);
     return order;
   };

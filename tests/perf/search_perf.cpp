@@ -101,7 +101,7 @@ class Benchmark {
     std::vector<index::Visit> exact, found;
     result.exact_s = timed([&] { exact = search::retrieve_exact(query, *subject.space, 10); });
     result.anns_s = timed([&] {
-      found = search::retrieve_anns(query, *subject.space, 10, search::walk_for(10), &result.visits);
+      found = search::retrieve_anns(query, *subject.space, 10, search::walk_breadth(10), &result.visits);
     });
     std::set<int64_t> truth;
     for (const index::Visit& visit : exact) truth.insert(visit.vertex);
@@ -149,13 +149,12 @@ class Benchmark {
   /// Walks as they are and walks that look at the clock around each evaluation, by turns. The clock's own
   /// time is taken off: a pair of looks apart says how much of it falls between the two.
   Walk walk(const Subject& subject) const {
-    const search::WalkOptions options = search::walk_for(10);
+    const int64_t breadth = search::walk_breadth(10);
     Walk walk;
     std::vector<double> whole, evaluating;
     for (int n = 0; n < options_.repeats; ++n) {
       auto start = Clock::now();
-      walk.visits =
-          index_.graph().search([&](int64_t v) { return cost(subject, v); }, options.ef, index_.size());
+      walk.visits = index_.graph().search([&](int64_t v) { return cost(subject, v); }, breadth);
       whole.push_back(seconds_since(start));
       double sum = 0;
       const auto timed_cost = [&](int64_t v) {
@@ -164,7 +163,7 @@ class Benchmark {
         sum += seconds_since(before);
         return result;
       };
-      index_.graph().search(timed_cost, options.ef, index_.size());
+      index_.graph().search(timed_cost, breadth);
       double looks = 0;
       for (size_t visit = 0; visit < walk.visits.size(); ++visit) looks += seconds_since(Clock::now());
       evaluating.push_back(sum - looks);

@@ -98,7 +98,7 @@ TEST_CASE("index search: the walk finds 95 % of the ten cheapest", "[search]") {
       for (const Visit& visit : search::retrieve_exact(query, space, 10)) truth.insert(visit.vertex);
       wanted += truth.size();
       int64_t visits = 0;
-      for (const Visit& visit : search::retrieve_anns(query, space, 10, search::walk_for(10), &visits))
+      for (const Visit& visit : search::retrieve_anns(query, space, 10, search::walk_breadth(10), &visits))
         found += truth.count(visit.vertex);
       CHECK(visits < lookup.index.size());
     }

@@ -74,7 +74,6 @@ class Places {
 struct Query {
   Places places;
   const std::function<float(int64_t)>& cost;
-  size_t max_visits;
   const std::vector<bool>& is_upper;  ///< [vertices], the first or of upper layers: only these are met again
   std::vector<float>& known;          ///< [vertices], costs of upper ones, NaN before
   std::vector<Visit> visits;
@@ -91,15 +90,14 @@ struct Forget {
   }
 };
 
-/// Beyond the budget every cost is infinite, which ends the walk. The number of a vertex is told from where
-/// its data lie: to read them would miss the caches once a visit, as would asking of each whether it is
-/// known. The walk over the lowest layer asks once of each; the bits of who may be known fit a first cache.
+/// The number of a vertex is told from where its data lie: to read them would miss the caches once a visit,
+/// as would asking of each whether it is known. The walk over the lowest layer asks once of each; the bits of
+/// who may be known fit a first cache.
 float predicted_cost(const void* data, const void* vertex, const void*) {
   auto& query = *static_cast<Query*>(const_cast<void*>(data));
   const size_t number = query.places.number_of(vertex);
   const bool is_upper = query.is_upper[number];
   if (is_upper && !std::isnan(query.known[number])) return query.known[number];
-  if (query.visits.size() >= query.max_visits) return std::numeric_limits<float>::infinity();
   float cost = query.cost(static_cast<int64_t>(number));
   if (std::isnan(cost)) cost = std::numeric_limits<float>::infinity();
   if (is_upper) query.known[number] = cost;
@@ -246,21 +244,16 @@ void Graph::save(const std::filesystem::path& file) const {
   throw EnvironmentError(fmt::format("{}: can't be written", file.string()));
 }
 
-std::vector<Visit> Graph::search(const std::function<float(int64_t)>& cost, int64_t ef,
-                                 int64_t max_visits) const {
+std::vector<Visit> Graph::search(const std::function<float(int64_t)>& cost, int64_t ef) const {
+  WACO_ASSERT(ef > 0);
   const Hnsw& hnsw = *state_->hnsw;
   // Kept between searches, all unknown: filling it anew would take longer than a short walk.
   thread_local std::vector<float> known;
   if (known.size() < hnsw.cur_element_count)
     known.resize(hnsw.cur_element_count, std::numeric_limits<float>::quiet_NaN());
-  Query query{Places(hnsw.getDataByInternalId(0), hnsw.size_data_per_element_),
-              cost,
-              static_cast<size_t>(std::max<int64_t>(0, max_visits)),
-              state_->is_upper,
-              known,
-              {}};
-  // Results kept are also starting points: as many as there may be visits would walk everywhere.
-  const auto kept = static_cast<size_t>(std::clamp<int64_t>(ef, 1, std::max<int64_t>(1, max_visits)));
+  const Places places(hnsw.getDataByInternalId(0), hnsw.size_data_per_element_);
+  Query query{places, cost, state_->is_upper, known, {}};
+  const auto kept = static_cast<size_t>(ef);
   query.visits.reserve(std::min(hnsw.cur_element_count, 8 * kept));
   const Forget forget{query};
   hnsw.searchBaseLayerST<false>(descend(hnsw, query), &query, kept);

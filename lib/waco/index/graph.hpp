@@ -41,10 +41,9 @@ class Graph {
   void save(const std::filesystem::path& file) const;
 
   /// Walks from the entry to where costs are least, keeping the `ef` cheapest vertices as starting points.
-  /// Returns every vertex whose cost was asked for, at most `max_visits` of them, in order and once each.
-  /// `cost` may keep state: it is called by this thread only.
-  std::vector<Visit> search(const std::function<float(int64_t vertex)>& cost, int64_t ef,
-                            int64_t max_visits) const;
+  /// Returns every vertex whose cost was asked for, in order and once each. `cost` may keep state: it is
+  /// called by this thread only.
+  std::vector<Visit> search(const std::function<float(int64_t vertex)>& cost, int64_t ef) const;
 
  private:
   struct State;

@@ -26,7 +26,7 @@ bool is_cheaper(const Visit& a, const Visit& b) {
 
 /// Starting points of a walk for few vertices. With fewer it misses some under weights drawn at random, where
 /// costs are as rough as can be; with more its own lists take more than a tenth of its time.
-constexpr int64_t kBreadth = 150;
+constexpr int64_t kLeastBreadth = 150;
 
 /// The `count` cheapest visits that fit, in order. Whether a vertex fits is asked from the cheapest on.
 std::vector<Visit> cheapest_fitting(std::vector<Visit> visits, int64_t count, const index::Index& index,
@@ -88,18 +88,17 @@ std::vector<Visit> retrieve_exact(const Query& query, const schedule::ScheduleSp
   return cheapest_fitting(std::move(visits), count, index, space);
 }
 
-WalkOptions walk_for(int64_t count) {
-  return {.ef = std::max(kBreadth, 4 * count)};
+int64_t walk_breadth(int64_t count) {
+  return std::max(kLeastBreadth, 4 * count);
 }
 
 std::vector<Visit> retrieve_anns(const Query& query, const schedule::ScheduleSpace& space, int64_t count,
-                                 const WalkOptions& options, int64_t* num_visits) {
+                                 int64_t breadth, int64_t* num_visits) {
   const index::Index& index = query.index;
   const float* embeddings = index.embeddings();
   const int size = index.embedding_size();
-  std::vector<Visit> visits =
-      index.graph().search([&](int64_t vertex) { return query.retriever.cost(embeddings + vertex * size); },
-                           options.ef, std::min(options.max_visits, index.size()));
+  std::vector<Visit> visits = index.graph().search(
+      [&](int64_t vertex) { return query.retriever.cost(embeddings + vertex * size); }, breadth);
   if (num_visits != nullptr) *num_visits = static_cast<int64_t>(visits.size());
   // Vertices that do not fit are walked over like all others: ways to good ones may lead through them.
   return cheapest_fitting(std::move(visits), count, index, space);
@@ -112,10 +111,10 @@ std::vector<Scored> IndexSearch::run(const schedule::ScheduleSpace& space, model
   const int64_t wanted = std::max({int64_t{num_results}, std::min(budget, kRankedFirst), budget / 2});
   const int64_t asked = std::min(query_.index.size(), wanted * kVerticesPerPoint);
   const bool whole = space.limits().subspace == schedule::Subspace::kAll;
-  const WalkOptions walk = walk_for(whole ? wanted : asked);
+  const int64_t breadth = walk_breadth(whole ? wanted : asked);
   const std::vector<Visit> found = retrieval_ == Retrieval::kExact
                                        ? retrieve_exact(query_, space, asked)
-                                       : retrieve_anns(query_, space, asked, walk);
+                                       : retrieve_anns(query_, space, asked, breadth);
   Pool pool(model, feasible);
   pool.add({schedule::csr_point(space.problem(), space.limits().max_threads)}, budget);
   pool.add(bind_all(found, wanted, query_.index, space), budget - pool.size());

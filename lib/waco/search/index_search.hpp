@@ -29,17 +29,12 @@ struct Query {
 std::vector<index::Visit> retrieve_exact(const Query& query, const schedule::ScheduleSpace& space,
                                          int64_t count);
 
-/// What a walk over the graph may cost.
-struct WalkOptions {
-  int64_t ef = 400;                ///< vertices kept as starting points
-  int64_t max_visits = INT64_MAX;  ///< vertices looked at
-};
-/// A walk that finds nearly all of the `count` cheapest.
-WalkOptions walk_for(int64_t count);
-/// The same by a walk over the graph, which may miss some. `num_visits`: how many vertices were scored.
+/// The same by a walk over the graph that keeps so many vertices as starting points, and may miss some.
+/// `num_visits`: how many vertices were scored.
 std::vector<index::Visit> retrieve_anns(const Query& query, const schedule::ScheduleSpace& space,
-                                        int64_t count, const WalkOptions& options,
-                                        int64_t* num_visits = nullptr);
+                                        int64_t count, int64_t breadth, int64_t* num_visits = nullptr);
+/// Of a walk that finds nearly all of the `count` cheapest.
+int64_t walk_breadth(int64_t count);
 
 /// Retrieves, re-ranks with the cost model and refines over neighbours. The budget of run() is for the cost
 /// model; retrieval does not count.
