@@ -64,7 +64,7 @@ TEST_CASE("choices: drawn values nearly always make a legal point", "[search]") 
 }
 
 TEST_CASE("parzen: densities sum to one and follow the observations", "[search]") {
-  const search::Parzen tiles({"tile", 8, true}), kinds({"kind", 4, false});
+  const search::Parzen tiles({8, true}), kinds({4, false});
   const auto ordered = tiles.density({0, 0, 0, 9, 0, 0, 0, 0});
   const auto unordered = kinds.density({0, 6, 2, 0});
   for (const auto& density : {ordered, unordered, tiles.window(7), kinds.window(0)})

@@ -3,8 +3,6 @@
 //   tile, parallel, policy, chunk, threads, unroll, prefetch, stream, sort
 #include "waco/search/choices.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -56,27 +54,26 @@ Choices::Choices(const schedule::ScheduleSpace& space)
       num_loops_(num_vars_ + (schedule::has_dense_index(space.problem().op) ? 1 : 0)),
       threads_(thread_choices(space.limits().max_threads)) {
   const auto size = [](const auto& choices) { return static_cast<int>(choices.size()); };
-  const auto part = [](int var) { return fmt::format("{} {}", var / 2, var % 2 == 1 ? "inner" : "outer"); };
-  for (int mode = 0; mode < order_; ++mode)
-    add(fmt::format("split {}", mode), size(space.splits(mode)), true);
+  for (int mode = 0; mode < order_; ++mode) add(size(space.splits(mode)), true);
   for (int var = 0; var < num_vars_; ++var) {
-    add("level place " + part(var), num_vars_, true);
-    add("level kind " + part(var), kNumKinds, false);
+    add(num_vars_, true);
+    add(kNumKinds, false);
   }
-  for (int var = 0; var < num_loops_; ++var) add("loop place " + part(var), num_loops_, true);
-  add("tile", size(space.tiles()), true);
-  add("parallel", 1 + num_loops_, false);
-  add("policy", kNumPolicies, false);
-  add("chunk", size(schedule::kChunks), true);
-  add("threads", size(threads_), true);
-  add("unroll", size(schedule::kUnrolls), true);
-  add("prefetch", size(schedule::kPrefetches), true);
-  add("stream", 2, false);
-  add("sort", kSortAll + 1, true);
+  for (int var = 0; var < num_loops_; ++var) add(num_loops_, true);
+  // As Tail has them.
+  add(size(space.tiles()), true);
+  add(1 + num_loops_, false);
+  add(kNumPolicies, false);
+  add(size(schedule::kChunks), true);
+  add(size(threads_), true);
+  add(size(schedule::kUnrolls), true);
+  add(size(schedule::kPrefetches), true);
+  add(2, false);
+  add(kSortAll + 1, true);
 }
 
-void Choices::add(std::string name, int num_values, bool ordered) {
-  choices_.push_back({std::move(name), num_values, ordered});
+void Choices::add(int num_values, bool ordered) {
+  choices_.push_back({num_values, ordered});
 }
 
 int64_t Choices::sort_window(int value, int32_t slice) const {

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "waco/schedule/space.hpp"
@@ -13,7 +12,6 @@ namespace waco::search {
 
 /// One choice of the space, made among 0 .. num_values-1.
 struct Choice {
-  std::string name;  ///< such as "split 0", "level place 1 inner", "tile"
   int num_values = 1;
   bool ordered = false;  ///< values beside each other mean alike programs
 };
@@ -38,7 +36,7 @@ class Choices {
 
  private:
   int var_number(schedule::Var var) const { return 2 * var.index + (var.inner ? 1 : 0); }
-  void add(std::string name, int num_values, bool ordered);
+  void add(int num_values, bool ordered);
   int64_t sort_window(int value, int32_t slice) const;
   int sort_value(int64_t window, int32_t slice) const;
   std::vector<schedule::Var> in_order(const int* places, const schedule::FormatSchedule& format,

@@ -14,7 +14,6 @@ namespace {
 
 class RandomTechnique : public Technique {
  public:
-  std::string_view name() const override { return "random"; }
   std::optional<SuperSchedule> propose(SearchState& state) override {
     return state.space.sample_stratified(state.random,
                                          schedule::kStrata[drawn_++ % schedule::kStrata.size()]);
@@ -33,9 +32,7 @@ class Mutation : public Technique {
  public:
   /// `rate`: share of the choices that change. `sigma`: of the step of an ordered choice, as a share of its
   /// values; 0 draws uniformly.
-  Mutation(std::string_view name, double rate, double sigma) : name_(name), rate_(rate), sigma_(sigma) {}
-  std::string_view name() const override { return name_; }
-
+  Mutation(double rate, double sigma) : rate_(rate), sigma_(sigma) {}
   std::optional<SuperSchedule> propose(SearchState& state) override {
     Random& random = state.random;
     const std::vector<Choice>& choices = state.choices.all();
@@ -58,7 +55,6 @@ class Mutation : public Technique {
     return std::clamp(value + (rounded == 0 ? least : rounded), 0, choice.num_values - 1);
   }
 
-  std::string_view name_;
   double rate_, sigma_;
 };
 
@@ -66,7 +62,6 @@ class Mutation : public Technique {
 /// been tried, those of a random point of the better half.
 class HillClimbing : public Technique {
  public:
-  std::string_view name() const override { return "neighbours"; }
   std::optional<SuperSchedule> propose(SearchState& state) override {
     if (state.best != followed_) follow(state, state.best);
     if (waiting_.empty()) {
@@ -97,8 +92,6 @@ class HillClimbing : public Technique {
 /// three others when the mix is cheaper.
 class DifferentialEvolution : public Technique {
  public:
-  std::string_view name() const override { return "evolution"; }
-
   std::optional<SuperSchedule> propose(SearchState& state) override {
     if (population_.size() < kPopulation) {
       parent_ = population_.size();
@@ -156,8 +149,8 @@ class DifferentialEvolution : public Technique {
 std::vector<std::unique_ptr<Technique>> all_techniques() {
   std::vector<std::unique_ptr<Technique>> techniques;
   techniques.push_back(std::make_unique<HillClimbing>());
-  techniques.push_back(std::make_unique<Mutation>("mutation", 0.1, 0));
-  techniques.push_back(std::make_unique<Mutation>("small mutation", 0.1, 0.1));
+  techniques.push_back(std::make_unique<Mutation>(0.1, 0));
+  techniques.push_back(std::make_unique<Mutation>(0.1, 0.1));
   techniques.push_back(std::make_unique<DifferentialEvolution>());
   techniques.push_back(std::make_unique<RandomTechnique>());
   return techniques;

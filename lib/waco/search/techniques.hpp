@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "waco/search/choices.hpp"
@@ -23,7 +22,6 @@ struct SearchState {
 class Technique {
  public:
   virtual ~Technique() = default;
-  virtual std::string_view name() const = 0;
   /// A point to try next, perhaps one that was tried before; nullopt when it has none.
   virtual std::optional<schedule::SuperSchedule> propose(SearchState& state) = 0;
   /// What became of its last proposal: its place in the pool. Not called for one that was tried before.
