@@ -313,9 +313,6 @@ Needs Index::needs(int64_t vertex) const {
 const VertexList& Index::vertices() const {
   return state_->vertices;
 }
-const IndexOptions& Index::options() const {
-  return state_->manifest.options;
-}
 
 std::optional<SuperSchedule> Index::bind(int64_t vertex, const schedule::ScheduleSpace& space) const {
   if (!needs(vertex).met_by(space)) return std::nullopt;

@@ -77,7 +77,6 @@ class Index {
   /// Read or built at the first call, which may take seconds.
   const Graph& graph() const;
   const VertexList& vertices() const;
-  const IndexOptions& options() const;
 
  private:
   struct State;
