@@ -315,7 +315,6 @@ const VertexList& Index::vertices() const {
 }
 
 std::optional<SuperSchedule> Index::bind(int64_t vertex, const schedule::ScheduleSpace& space) const {
-  if (!needs(vertex).met_by(space)) return std::nullopt;
   return index::bind(state_->vertices.vertex(vertex), space);
 }
 
