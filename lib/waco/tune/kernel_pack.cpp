@@ -117,7 +117,7 @@ std::vector<schedule::Problem> usual_problems(schedule::ValueType type) {
 
 std::vector<measure::CompileRequest> choose_kernels(const TuneOptions& tuning, const PackOptions& options,
                                                     const StopToken& stop) {
-  const int threads = tuning.threads > 0 ? tuning.threads : usable_threads();
+  const int threads = tuning.num_threads();
   const CompilerTarget target = measure::remembered_target(tuning.compiler);
   const model::Ceilings ceilings =
       model::load_or_measure_ceilings(threads, cache_folder()).with_vectors_of(target.vector_bytes);
@@ -141,7 +141,7 @@ std::vector<measure::CompileRequest> choose_kernels(const TuneOptions& tuning, c
 }
 
 PackReport prepare_kernels(const TuneOptions& tuning, const PackOptions& options, const StopToken& stop) {
-  const int threads = tuning.threads > 0 ? tuning.threads : usable_threads();
+  const int threads = tuning.num_threads();
   const measure::KernelCache cache(measure::Compiler::find(tuning.compiler), cache_folder() / "kernels");
   cache.require_openmp();
   PackReport report;

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "waco/base/error.hpp"
-#include "waco/base/machine.hpp"
 #include "waco/search/named.hpp"
 #include "waco/tune/model_places.hpp"
 
@@ -117,8 +116,7 @@ void check_model_options(const ModelOptions& options, schedule::Op op) {
 }
 
 void choose_model(const ModelOptions& options, TuneOptions& tuning) {
-  const int threads = tuning.threads > 0 ? tuning.threads : usable_threads();
-  tuning.learned = open_model(options, tuning.problem, threads, "the closed-form model");
+  tuning.learned = open_model(options, tuning.problem, tuning.num_threads(), "the closed-form model");
   const bool indexed = tuning.learned && tuning.learned->index;
   tuning.search = !options.search.empty() ? options.search : indexed ? "exact" : "neighbours";
   check_ranking(tuning);

@@ -18,7 +18,7 @@ nlohmann::ordered_json asked_json(const TuneOptions& options) {
   nlohmann::ordered_json asked = {{"op", schedule::name(options.problem.op)},
                                   {"type", schedule::name(options.problem.type)},
                                   {"rhs", options.problem.rhs},
-                                  {"threads", options.threads > 0 ? options.threads : usable_threads()},
+                                  {"threads", options.num_threads()},
                                   {"effort", by_calls ? json(nullptr) : json(name(options.effort))},
                                   {"calls", options.calls ? json(*options.calls) : json(nullptr)},
                                   {"cost_model", options.cost_model()},

@@ -50,7 +50,7 @@ void Run::describe() {
   const Stopwatch watch(result_.seconds.machine);
   result_.matrix = {tensor_.name, tensor_.dims, tensor_.num_nonzeros(), matrix::pattern_hash(tensor_)};
   result_.problem = options_.problem;
-  result_.threads = options_.threads > 0 ? options_.threads : usable_threads();
+  result_.threads = options_.num_threads();
   result_.seed = options_.seed;
   result_.machine = describe_machine(target());
   result_.cost_model = options_.cost_model();

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "waco/base/machine.hpp"
 #include "waco/base/signals.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
 #include "waco/schedule/storage_size.hpp"
@@ -39,6 +40,7 @@ struct TuneOptions {
   /// Measured, all in common rounds, instead of searching, when not empty.
   std::vector<schedule::SuperSchedule> points;
 
+  int num_threads() const { return threads > 0 ? threads : usable_threads(); }
   /// "closed-form", or the hash of the learned model.
   std::string cost_model() const { return learned ? learned->model.hash() : "closed-form"; }
 };
