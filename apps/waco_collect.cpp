@@ -191,12 +191,7 @@ collect::CollectOptions collect_options(const Options& options) {
   result.validation_share = options.validation_share;
   result.max_fill = options.max_fill;
   result.learned = open_model(options, result);
-  if (!options.shard.empty()) {
-    result.shard = parse_shard(options.shard);
-  } else if (const auto shard = shard_of_array_task()) {
-    result.shard = *shard;
-    spdlog::info("shard {}/{}, from the Slurm array task", shard->index, shard->count);
-  }
+  result.shard = choose_shard(options.shard);
   result.output = options.output;
   if (result.shard.count > 1) result.output = shard_path(options.output, result.shard);
   result.created_by = created_by(options);

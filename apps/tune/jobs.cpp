@@ -127,13 +127,7 @@ struct Batch {
 };
 
 Batch gather(const Options& options, const tune::TuneOptions& tuning) {
-  Shard shard;
-  if (!options.shard.empty()) {
-    shard = parse_shard(options.shard);
-  } else if (const auto task = shard_of_array_task()) {
-    shard = *task;
-    spdlog::info("shard {}/{}, from the Slurm array task", shard.index, shard.count);
-  }
+  const Shard shard = choose_shard(options.shard);
   Batch batch;
   matrix::InputOptions inputs = options.inputs;
   inputs.missing_are_errors = false;  // but failures of one input

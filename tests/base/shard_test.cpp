@@ -27,12 +27,15 @@ TEST_CASE("shards: every item has one owner", "[base]") {
 
 TEST_CASE("shards: an array task of Slurm is one", "[base]") {
   CHECK_FALSE(shard_of_array_task());
+  CHECK(choose_shard("").count == 1);
   {
     const ScopedVariable id("SLURM_ARRAY_TASK_ID", "7"), count("SLURM_ARRAY_TASK_COUNT", "4"),
         first("SLURM_ARRAY_TASK_MIN", "5");
     REQUIRE(shard_of_array_task());
     CHECK(shard_of_array_task()->index == 2);
     CHECK(shard_of_array_task()->count == 4);
+    CHECK(choose_shard("").index == 2);
+    CHECK(choose_shard("0/2").count == 2);
   }
   {
     const ScopedVariable id("SLURM_ARRAY_TASK_ID", "4"), count("SLURM_ARRAY_TASK_COUNT", "3"),

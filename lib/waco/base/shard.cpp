@@ -1,6 +1,8 @@
 // Shards from the command line and from Slurm.
 #include "waco/base/shard.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <charconv>
 #include <cstdlib>
 
@@ -49,6 +51,13 @@ std::optional<Shard> shard_of_array_task() {
                     "such as 0-{}, or say --shard",
                     *id, *count, *count - 1));
   return Shard{index, *count};
+}
+
+Shard choose_shard(const std::string& text) {
+  if (!text.empty()) return parse_shard(text);
+  const std::optional<Shard> task = shard_of_array_task();
+  if (task) spdlog::info("shard {}/{}, from the Slurm array task", task->index, task->count);
+  return task.value_or(Shard());
 }
 
 std::filesystem::path shard_path(const std::filesystem::path& file, const Shard& shard) {

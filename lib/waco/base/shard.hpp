@@ -23,6 +23,10 @@ Shard parse_shard(const std::string& text);
 /// Throws UsageError when the array's tasks are not numbered evenly.
 std::optional<Shard> shard_of_array_task();
 
+/// What --shard says, or else the shard of a Slurm array task, which a line then tells; all of the work where
+/// there is neither. Throws as the two above.
+Shard choose_shard(const std::string& text);
+
 /// "data.jsonl" of shard 0/4 is "data.0-of-4.jsonl".
 std::filesystem::path shard_path(const std::filesystem::path& file, const Shard& shard);
 
