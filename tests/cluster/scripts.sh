@@ -60,3 +60,26 @@ touch job/data.1-of-2.jsonl
 expect 6 "job/logs/1.log" "$slurm/merge.sh" job
 echo 0 >job/done/1
 expect 0 "" "$slurm/merge.sh" job
+
+# ---- A program that its task asks to stop gets SIGUSR1, whatever the task got; a shard that was stopped is not done.
+cat >bin/waco-collect <<'END'
+#!/usr/bin/env bash
+trap 'echo USR1 >>signals; exit 0' USR1
+trap 'echo TERM >>signals' TERM
+touch started
+while :; do sleep 0.1; done
+END
+mkdir -p stopped/done
+printf '%s\n' waco-collect 1 --op spmv >stopped/arguments
+SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=0 bash "$slurm/task.sbatch" "$work/stopped" "$work/bin/waco-collect" 2>log &
+task=$!
+for ((i = 0; i < 100; ++i)); do
+  [ ! -e started ] || break
+  sleep 0.1
+done
+kill -TERM "$task"
+code=0
+wait "$task" || code=$?
+[ $code -eq 143 ] || { echo "scripts: a task that was stopped ended with code $code" >&2 && exit 1; }
+echo USR1 | diff - signals
+[ ! -e stopped/done/0 ]
