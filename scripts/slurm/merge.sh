@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
 # Joins what the tasks of submit.sh made, and summarises it.
 #
-#   scripts/slurm/merge.sh [--partial] FOLDER [OPTION OF waco-collect merge...]
+#   scripts/slurm/merge.sh FOLDER [--partial] [--allow-different-machines] [-q] [-v]
 #
-# Of a collection: FOLDER/data.jsonl.gz, one dataset, and what `waco-collect info` tells of it. Of a list that was tuned:
-# FOLDER/results.jsonl, a document a matrix, and a table of speedups over fixed_csr (needs jq; a plan that was only ranked, or
-# not looked for since CSR pays, is not timed). Shards that are not done are named, with exit code 6, and nothing is written,
-# unless --partial takes what there is. Shards that are done but for some inputs are named with their logs; what is there is
-# joined, and the exit code is 6.
+# Of a collection: FOLDER/data.jsonl.gz, one dataset, and what `waco-collect info` tells of it; all options but --partial are
+# those of `waco-collect merge`. Of a list that was tuned: FOLDER/results.jsonl, a document a matrix, FOLDER/failed, a line
+# for each matrix without one, and a table of speedups over fixed_csr (needs jq; a plan that was only ranked, or not looked
+# for since CSR pays, is not timed). Shards that are not done are named, with exit code 6, and nothing is written, unless
+# --partial takes what there is. Shards that are done but for some inputs are named with their logs; what is there is joined,
+# and the exit code is 6.
+#
+# Exit codes: 0 done, 1 no jq, 2 usage, 3 no folder of submit.sh, or nothing to join, 5 no waco-collect, 6 shards are not done (and
+# not --partial), or some inputs failed; of a collection also those of `waco-collect merge`.
 set -euo pipefail
 
 scripts=$(cd "$(dirname "$0")" && pwd)
@@ -19,18 +23,26 @@ fail() {
 }
 
 partial=0
-if [ "${1-}" = --partial ]; then
-  partial=1
-  shift
-fi
-if [ $# -lt 1 ] || [[ $1 == -* ]]; then
+folder=""
+options=()
+for argument; do
+  case $argument in
+  --partial) partial=1 ;;
+  --allow-different-machines | -q | --quiet | -v | --verbose) options+=("$argument") ;;
+  -*) fail "unknown option $argument" ;;
+  *)
+    [ -z "$folder" ] || fail "one folder, not $argument as well"
+    folder=$argument
+    ;;
+  esac
+done
+if [ -z "$folder" ]; then
   sed -n '2,4s/^# \{0,1\}//p' "$0" >&2
   exit 2
 fi
-folder=$1
-shift
 [ -r "$folder/arguments" ] || fail "$folder is no folder of submit.sh" 3
 { read -r program && read -r shards; } <"$folder/arguments"
+if [ "$program" = waco-tune ] && [ ${#options[@]} -gt 0 ]; then fail "${options[0]} is for collections"; fi
 
 missing=""
 some_failed=0
@@ -64,7 +76,7 @@ if [ "$program" = waco-collect ]; then
     fi
   done
   [ ${#datasets[@]} -gt 0 ] || fail "there is no dataset in $folder" 3
-  "$path" merge "${datasets[@]}" -o "$folder/data.jsonl.gz" "$@"
+  "$path" merge "${datasets[@]}" -o "$folder/data.jsonl.gz" ${options[@]+"${options[@]}"}
   "$path" info "$folder/data.jsonl.gz"
   exit $some_failed
 fi

@@ -61,6 +61,16 @@ expect 6 "job/logs/1.log" "$slurm/merge.sh" job
 echo 0 >job/done/1
 expect 0 "" "$slurm/merge.sh" job
 
+# ---- Options of the join stand anywhere; what is none is refused.
+rm job/done/1
+expect 6 "not done: 1" "$slurm/merge.sh" job
+expect 0 "not done: 1" "$slurm/merge.sh" job --partial --allow-different-machines
+expect 0 "not done: 1" "$slurm/merge.sh" --partial job
+expect 2 "unknown option --partal" "$slurm/merge.sh" job --partal
+expect 2 "one folder" "$slurm/merge.sh" job other
+expect 2 "merge.sh FOLDER" "$slurm/merge.sh" --partial
+expect 2 "is for collections" "$slurm/merge.sh" tuned --allow-different-machines
+
 # ---- A program that its task asks to stop gets SIGUSR1, whatever the task got; a shard that was stopped is not done.
 cat >bin/waco-collect <<'END'
 #!/usr/bin/env bash
