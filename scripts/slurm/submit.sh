@@ -11,7 +11,9 @@
 # logs. It must not be used with other arguments. The same command again submits what is not done. A task that meets its
 # time limit, or whose node fails, is requeued and goes on where it was; merge.sh joins the results.
 #
-# The programs are taken from WACO_BIN, else from PATH, else from build-release/bin, else from build/bin.
+# The programs are taken from WACO_BIN, else from PATH, else from build-release/bin, else from build/bin. Exit codes: 0 submitted,
+# or all is done already, 1 no Slurm here, 2 usage, or other options or inputs than before, 3 unreadable or empty inputs, 5 no
+# program; else that of sbatch.
 set -euo pipefail
 
 scripts=$(cd "$(dirname "$0")" && pwd)
@@ -75,8 +77,14 @@ while [ $# -gt 0 ]; do
       if [ "$list" = - ]; then list=/dev/stdin; fi
       [ -e "$list" ] && awk 1 <"$list" >>"$work/inputs" || fail "--list takes a file, one input a line" 3
       ;;
-    */-o | */--output | */--output=* | */--shard | */--shard=* | waco-tune/--json | waco-tune/--emit)
+    waco-collect/-o* | waco-tune/-o* | */--output | */--output=* | */--shard | */--shard=*)
       fail "$1 is set by the job"
+      ;;
+    waco-tune/--json | waco-tune/--emit | waco-tune/--emit=*)
+      fail "$1 takes one matrix; the job keeps a document of each"
+      ;;
+    waco-tune/--calibrate | waco-tune/--prepare | waco-tune/--prepare=*)
+      fail "$1 tunes no list; give it a job of its own"
       ;;
     waco-collect/--time-limit | waco-collect/--time-limit=*)
       fail "a shard that $1 stops would count as done; limit the tasks with --time before --"
@@ -109,7 +117,7 @@ fi
 mkdir -p "$folder/logs" "$folder/done"
 folder=$(cd "$folder" && pwd)
 if [ -e "$work/list" ]; then arguments+=(--list "$folder/list"); fi
-printf '%s\n' "$program" "$shards" "${arguments[@]}" >"$work/arguments"
+printf '%s\n' "$program" "$shards" ${arguments[@]+"${arguments[@]}"} >"$work/arguments"
 for file in arguments list; do
   [ -e "$work/$file" ] || continue
   if [ ! -e "$folder/$file" ]; then
@@ -129,4 +137,4 @@ if [ -z "$missing" ]; then
   exit 0
 fi
 # Slurm keeps a copy of the script: it is told where the folder and the program are.
-sbatch --array="${missing#,}" --output="$folder/logs/%a.log" "${slurm_options[@]}" "$scripts/task.sbatch" "$folder" "$path"
+sbatch --array="${missing#,}" --output="$folder/logs/%a.log" ${slurm_options[@]+"${slurm_options[@]}"} "$scripts/task.sbatch" "$folder" "$path"

@@ -31,6 +31,13 @@ expect() {
 expect 2 "--time-limit" "$slurm/submit.sh" limited -- waco-collect a.mtx --op spmv --time-limit 60
 expect 2 "--time-limit" "$slurm/submit.sh" limited -- waco-collect a.mtx --op spmv --time-limit=60
 
+# ---- Options that would let every task fail, or write elsewhere.
+for option in -o --output=x -ox.jsonl --shard --json --emit --emit=kernel.cpp --calibrate --prepare --prepare=30; do
+  expect 2 "submit: $option " "$slurm/submit.sh" refused -- waco-tune --op spmv "$option"
+  [ ! -e refused ]
+done
+expect 2 "submit: -odata.jsonl " "$slurm/submit.sh" refused -- waco-collect --op spmv -odata.jsonl
+
 # ---- The inputs are those of the first submission.
 submit() { "$slurm/submit.sh" --shards 2 job -- waco-collect --op spmv "$@"; }
 mkdir -p matrices/sub model
