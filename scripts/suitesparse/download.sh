@@ -5,12 +5,18 @@
 #
 # Every matrix becomes FOLDER/GROUP/NAME.mtx (.mtx.gz with --gzip). What is there is skipped; an interrupted download
 # goes on where it stopped; an archive is unpacked only if it is whole and holds the matrix that the list names, with its
-# rows and columns. Exit code 6 when some could not be had: run it again for those.
+# rows and columns. --jobs: downloads at once (default: 4); --mirror: where the collection is (default: the
+# collection's own server). Exit codes: 0 done, 2 usage, 3 LIST is no list, 6 some could not be had: run it again for those.
 set -euo pipefail
 
 usage() {
   sed -n '2,4s/^# \{0,1\}//p' "$0" >&2
   exit 2
+}
+
+# An address to a file, going on where it ends.
+download() {
+  curl --fail --silent --show-error --location --retry 3 --continue-at - -o "$2" "$1"
 }
 
 # One matrix. Arguments: mirror, folder, gzip (0 or 1), group, name, rows, cols. Returns 1 after saying why not.
@@ -21,8 +27,15 @@ fetch() {
   mkdir -p "$folder"
   # A download that was complete before has nothing left to resume, which servers answer with an error.
   if ! gzip -tq "$archive" 2>/dev/null; then
-    if ! curl --fail --silent --show-error --location --retry 3 --continue-at - -o "$archive" \
-      "$mirror/$group/$name.tar.gz"; then
+    local code=0
+    download "$mirror/$group/$name.tar.gz" "$archive" || code=$?
+    # So they do where there is more than there should be: a part that can't be resumed is of no use.
+    if [[ $code =~ ^(22|33|36)$ ]] && [ -s "$archive" ]; then
+      rm "$archive"
+      code=0
+      download "$mirror/$group/$name.tar.gz" "$archive" || code=$?
+    fi
+    if [ $code -ne 0 ]; then
       echo "download: $group/$name could not be downloaded" >&2
       return 1
     fi

@@ -10,7 +10,8 @@
 # by a checksum, so that the lists change only where the collection does. Matrices of one group whose names differ only
 # from the first digit on (bp_0, bp_200, ...) are of one original and on one side.
 #
-# --index takes a copy of ssstats.csv instead of downloading it.
+# --index takes a copy of ssstats.csv instead of downloading it; the other options are other bounds, all of them included.
+# Exit codes: 0 done, 1 the index can't be downloaded, 2 usage, 3 the index is torn.
 set -euo pipefail
 
 usage() {

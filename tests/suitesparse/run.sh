@@ -81,6 +81,16 @@ grep -q 'G1/a_2 is 31x20, not 30x20' download.log || fail "another matrix was ta
 grep -q 'G2/lost arrived damaged' download.log || fail "a damaged archive was taken"
 expect "files of failed downloads" "$(find matrices -name '*a_2*' -o -name '*lost*' | wc -l)" 0
 
+# A part that is longer than the archive can't be resumed: it is removed, once.
+pack G1 a_2 30 20
+head -c 100000 /dev/zero >matrices/G1/a_2.tar.gz.part
+head -c 100000 /dev/zero >matrices/G2/lost.tar.gz.part
+rm mirror/G2/lost.tar.gz
+download lists/all.tsv matrices
+expect "exit code with parts that can't be resumed" "$code" 6
+grep -q '^30 20 1$' matrices/G1/a_2.mtx || fail "a part that can't be resumed was kept"
+grep -q 'G2/lost could not be downloaded' download.log || fail "what is not on the mirror is not named"
+
 # Names become paths: others are refused.
 printf 'id\tgroup\tname\trows\tcols\n1\t..\tx\t1\t1\n' >bad.tsv
 download bad.tsv matrices
