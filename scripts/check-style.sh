@@ -1,11 +1,21 @@
 #!/usr/bin/env bash
-# Fails when a C++ file is not formatted as .clang-format says; skipped, and said so, without clang-format.
+# Fails when a C++ file is not formatted as .clang-format says. Needs clang-format 14, as other versions format otherwise;
+# without it nothing is checked, which is said.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-formatter=$(command -v clang-format || command -v clang-format-14 || true)
+formatter="" others=""
+for name in clang-format-14 clang-format; do
+  command -v "$name" >/dev/null || continue
+  version=$("$name" --version)
+  if [[ $version == *"version 14."* ]]; then
+    formatter=$name
+    break
+  fi
+  others+="; $name is ${version#*clang-format }"
+done
 if [ -z "$formatter" ]; then
-  echo "check-style: clang-format is not installed, skipped" >&2
+  echo "check-style: clang-format 14 is not installed, skipped$others" >&2
   exit 0
 fi
 find apps lib kernels-templates tests \( -name '*.cpp' -o -name '*.hpp' \) -print0 |

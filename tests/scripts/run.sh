@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Runs the scripts for setting up with stand-ins for the tools that they look for.
+#
+#   tests/scripts/run.sh SOURCE_FOLDER
+set -euo pipefail
+
+source_dir=$(cd "$1" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+# expect CODE TEXT COMMAND...: the command ends with this code, and stderr holds the text.
+expect() {
+  local wanted=$1 text=$2 code=0
+  shift 2
+  "$@" >out 2>err || code=$?
+  if [ $code -ne "$wanted" ] || [[ $(cat err) != *"$text"* ]]; then
+    echo "scripts: code $code, not $wanted, or no '$text': $*" >&2
+    cat err >&2
+    exit 1
+  fi
+}
+
+# A tree with the scripts, and a path on which nothing is but what is linked here.
+mkdir -p tree/{apps,lib,kernels-templates,tests} bin
+cp -r "$source_dir/scripts" tree/scripts
+touch tree/lib/a.cpp
+for tool in bash cat cp dirname find id mktemp nproc rm sed sh touch xargs; do ln -s "$(command -v "$tool")" bin/; done
+on_path() { env PATH="$work/bin" "$@"; }
+
+# stand_in NAME WORDS: a program that prints its version, and notes that it was given a file.
+stand_in() {
+  # shellcheck disable=SC2016 # its own arguments
+  printf '#!/bin/sh\n[ "$1" = --version ] && echo "%s" || echo %s >>%s\n' "$2" "$1" "$work/used" >"bin/$1"
+  chmod +x "bin/$1"
+}
+
+# ---- The style is that of one version of clang-format; others check nothing.
+expect 0 "clang-format 14 is not installed, skipped" on_path tree/scripts/check-style.sh
+stand_in clang-format "Ubuntu clang-format version 18.1.3"
+expect 0 "skipped; clang-format is version 18.1.3" on_path tree/scripts/check-style.sh
+[ ! -e used ]
+stand_in clang-format-14 "Debian clang-format version 14.0.6"
+expect 0 "every file is formatted" on_path tree/scripts/check-style.sh
+echo clang-format-14 | diff - used
+rm bin/clang-format-14 used
+stand_in clang-format "clang-format version 14.0.6"
+expect 0 "every file is formatted" on_path tree/scripts/check-style.sh
+echo clang-format | diff - used
