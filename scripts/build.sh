@@ -1,11 +1,20 @@
 #!/usr/bin/env bash
-# Configures and builds a preset (default: release); further arguments are the targets to build. Quiet unless it
-# fails; JOBS sets the number of compilers that run at once.
+# Configures and builds a preset (default: release), in build-PRESET; or "programs", in build: all but waco-train and the tests,
+# which needs fewer libraries, and without -Werror, unless that folder is configured otherwise already. Further arguments are the
+# targets to build. Quiet unless it fails; JOBS sets the number of compilers that run at once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 preset=${1:-release}
 shift || true
+if [ "$preset" = programs ]; then
+  folder=build
+  options=(-S . -B build)
+  [ -e build/CMakeCache.txt ] || options+=(-DWACO_TESTS=OFF -DWACO_TRAIN=OFF)
+else
+  folder=build-$preset
+  options=(--preset "$preset")
+fi
 jobs=${JOBS:-$(nproc)}
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -17,7 +26,7 @@ run() {
     exit 1
   fi
 }
-echo "build: configuring preset $preset" >&2
-run cmake --preset "$preset"
+echo "build: configuring $folder" >&2
+run cmake "${options[@]}"
 echo "build: compiling with $jobs jobs" >&2
-run cmake --build "build-$preset" --parallel "$jobs" ${@:+--target "$@"}
+run cmake --build "$folder" --parallel "$jobs" ${@:+--target "$@"}

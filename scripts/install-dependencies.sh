@@ -1,10 +1,23 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that building and testing need; asks for nothing, skips what is already there.
+#
+#   scripts/install-dependencies.sh [programs]    with "programs" only what the programs but waco-train are built with
 set -euo pipefail
 
-packages=(ca-certificates git cmake g++ make ninja-build pkg-config libcli11-dev libfmt-dev libspdlog-dev
-  nlohmann-json3-dev catch2 libhwloc-dev libhnswlib-dev zlib1g-dev curl jq
-  libtorch-dev libopenblas0-openmp)
+packages=(cmake g++ make pkg-config libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libhwloc-dev libhnswlib-dev
+  zlib1g-dev)
+case ${1-} in
+'') packages+=(ca-certificates git ninja-build catch2 curl jq libtorch-dev libopenblas0-openmp) ;;
+programs) ;;
+*)
+  echo "install-dependencies: takes nothing or 'programs', not '$1'" >&2
+  exit 2
+  ;;
+esac
+if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+  echo "install-dependencies: only Debian's packages are known here, and there is no apt-get: see 'Building by hand' in README.md" >&2
+  exit 1
+fi
 
 missing=()
 for package in "${packages[@]}"; do

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# From a fresh Debian 12 to a tuned kernel: installs the packages, builds, tunes a sample matrix and prints the table.
+# From a fresh Debian 12 to a tuned kernel: installs the packages, builds in build/, tunes a sample matrix and prints the table.
 # Arguments replace the sample: scripts/quickstart.sh my.mtx --op spmv
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 
-"$root/scripts/install-dependencies.sh"
-"$root/scripts/build.sh" release waco-tune waco-codegen waco-worker
+"$root/scripts/install-dependencies.sh" programs
+"$root/scripts/build.sh" programs waco-tune waco-codegen waco-worker
 if [ $# -eq 0 ]; then
   cd "$root"
   set -- data/samples/mesh_3dof.mtx.gz --op spmm
 fi
-echo "quickstart: build-release/bin/waco-tune $*" >&2
-exec "$root/build-release/bin/waco-tune" "$@"
+echo "quickstart: build/bin/waco-tune $*" >&2
+exec "$root/build/bin/waco-tune" "$@"

@@ -25,7 +25,7 @@ expect() {
 mkdir -p tree/{apps,lib,kernels-templates,tests} bin
 cp -r "$source_dir/scripts" tree/scripts
 touch tree/lib/a.cpp
-for tool in bash cat cp dirname find id mktemp nproc rm sed sh touch xargs; do ln -s "$(command -v "$tool")" bin/; done
+for tool in bash cat dirname find mktemp nproc rm sh xargs; do ln -s "$(command -v "$tool")" bin/; done
 on_path() { env PATH="$work/bin" "$@"; }
 
 # stand_in NAME WORDS: a program that prints its version, and notes that it was given a file.
@@ -47,3 +47,32 @@ rm bin/clang-format-14 used
 stand_in clang-format "clang-format version 14.0.6"
 expect 0 "every file is formatted" on_path tree/scripts/check-style.sh
 echo clang-format | diff - used
+
+# ---- Where there are no Debian packages, one line says what to do instead.
+expect 1 "see 'Building by hand' in README.md" on_path tree/scripts/install-dependencies.sh
+expect 1 "see 'Building by hand' in README.md" on_path tree/scripts/quickstart.sh
+[ "$(wc -l <err)" -eq 1 ]
+grep -q '^## Building by hand$' "$source_dir/README.md"
+expect 2 "not 'everything'" on_path tree/scripts/install-dependencies.sh everything
+
+# ---- The programs need fewer packages than the tests. Whoever is not root, and has no sudo, is told their names.
+printf '#!/bin/sh\nexit 1\n' | tee bin/apt-get >bin/dpkg-query
+printf '#!/bin/sh\necho 1000\n' >bin/id
+chmod +x bin/apt-get bin/dpkg-query bin/id
+expect 1 "apt-get install cmake g++" on_path tree/scripts/install-dependencies.sh
+for package in libcli11-dev catch2 libtorch-dev jq; do grep -q " $package" err; done
+expect 1 "apt-get install cmake g++" on_path tree/scripts/install-dependencies.sh programs
+grep -q " libcli11-dev" err
+if grep -q -e catch2 -e torch -e ninja err; then echo "scripts: the programs need no tests" >&2 && exit 1; fi
+
+# ---- What is built where.
+printf '#!/bin/sh\necho "$*" >>%s\n' "$work/cmake" >bin/cmake
+chmod +x bin/cmake
+JOBS=3 expect 0 "" on_path tree/scripts/build.sh programs waco-tune
+JOBS=3 expect 0 "" on_path tree/scripts/build.sh
+diff cmake - <<'END'
+-S . -B build -DWACO_TESTS=OFF -DWACO_TRAIN=OFF
+--build build --parallel 3 --target waco-tune
+--preset release
+--build build-release --parallel 3
+END
