@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs a build, moves the prefix elsewhere, builds a consumer against it and runs consumer and programs.
+# Installs a build, moves the prefix elsewhere, builds a consumer against it and runs consumer and programs, which the installed
+# scripts find.
 # run.sh BUILD_FOLDER
 set -euo pipefail
 source_dir=$(cd "$(dirname "$0")" && pwd)
@@ -23,3 +24,14 @@ cmake --build "$work/consumer" >"$work/build.log" || { cat "$work/build.log" >&2
 "$work/moved/bin/waco-codegen" --schedule "spmv f32 | A: i:U k:C | loop: i k | par: serial" -o "$work/kernel.cpp" --quiet
 test -s "$work/kernel.cpp"
 test -x "$work/moved/libexec/waco/waco-worker"
+
+scripts=$work/moved/share/waco/scripts
+test -x "$scripts/slurm/submit.sh" -a -x "$scripts/slurm/task.sbatch" -a -x "$scripts/suitesparse/download.sh"
+# shellcheck source=scripts/built-program.sh
+. "$scripts/built-program.sh"
+test "$(built_program waco-collect)" -ef "$work/moved/bin/waco-collect"
+mkdir "$work/bin" "$work/job"
+printf '#!/bin/sh\necho "$@" >%s\n' "$work/submitted" >"$work/bin/sbatch"
+chmod +x "$work/bin/sbatch"
+env -u WACO_BIN PATH="$work/bin:/usr/bin:/bin" "$scripts/slurm/submit.sh" "$work/job" -- waco-collect --synthetic 2 --op spmv
+grep -q " $work/moved/bin/waco-collect\$" "$work/submitted"
