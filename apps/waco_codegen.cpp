@@ -28,7 +28,8 @@ constexpr const char* kExamples = R"(Examples:
   waco-codegen --schedule "spmm f32 J=256 | A: i1:U k:C i0:U [i/4] | loop: i1 k i0 j | par: i1 static x2" -o kernel.cpp
   waco-codegen plan.json mesh.mtx -o kernel.cpp
   waco-codegen results.jsonl mesh.mtx -o kernel.cpp     (of waco-tune --list matrices.txt --op spmv -o results.jsonl)
-  waco-codegen plan.json | g++ -O3 -march=native -fopenmp -x c++ -c - -o kernel.o
+  waco-codegen plan.json | g++ -O3 -march=native -fassociative-math -fno-signed-zeros -fno-trapping-math -fopenmp \
+    -x c++ -c - -o kernel.o
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 unreadable input, 4 verification failed, 5 compiler unusable.)";
 
