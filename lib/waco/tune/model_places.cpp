@@ -18,9 +18,9 @@ namespace fs = std::filesystem;
 
 fs::path user_data_folder() {
   const char* data = std::getenv("XDG_DATA_HOME");
-  if (data != nullptr && *data != '\0') return fs::path(data) / "waco";
+  if (data != nullptr && data[0] == '/') return fs::path(data) / "waco";  // relative paths are to be ignored
   const char* home = std::getenv("HOME");
-  if (home != nullptr && *home != '\0') return fs::path(home) / ".local/share/waco";
+  if (home != nullptr && home[0] == '/') return fs::path(home) / ".local/share/waco";
   return {};
 }
 

@@ -15,7 +15,8 @@ struct ModelPlace {
   std::filesystem::path index;  ///< empty when there is none
 };
 
-/// The user's data folder, $XDG_DATA_HOME/waco or ~/.local/share/waco; empty without a home.
+/// The user's data folder, $XDG_DATA_HOME/waco or ~/.local/share/waco; empty without a home. Of both
+/// variables only an absolute path counts, as for the cache folder.
 std::filesystem::path user_data_folder();
 
 /// Folders that hold model folders, in the order they are asked: the user's, then what was installed with the
