@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Draws the tables of docs/performance.md that compare ways of tuning.
+# Draws the tables of docs/measurements/ways-of-tuning.md; docs/performance.md repeats the first two.
 #
 #   scripts/evaluate.sh -o FOLDER [OPTION...] MATRIX|LIST...
 #
