@@ -104,7 +104,7 @@ std::optional<int64_t> calls_that_repay(double cost_ns, double saved_ns) {
 
 double ranking_again_ns(double done_ns, int64_t done, int64_t evaluations) {
   // What comes before the first point takes as long as so many: by the times of ranking 100 and 1000 points
-  // in docs/performance.md.
+  // in docs/measurements/internals.md.
   constexpr double kStart = 200;
   return done_ns * (kStart + static_cast<double>(evaluations)) / (kStart + static_cast<double>(done));
 }
