@@ -74,6 +74,14 @@ TEST_CASE("candidate_run: a crash and a hang in a group lose only themselves", "
   CHECK(candidates[0].measurement.baseline_median_ns == candidates[3].measurement.baseline_median_ns);
 }
 
+TEST_CASE("candidate_run: the limit of timing allows for how slow the candidates are", "[measure]") {
+  Group group;
+  // Six calls at least while it is timed, longer than a worker may hang.
+  const std::vector<Candidate> slow = group.run({"usleep(300000);"});
+  INFO(slow[0].measurement.message);
+  CHECK(slow[0].measurement.ok());
+}
+
 TEST_CASE("candidate_run: a crash while a group is timed is traced to its candidate", "[measure]") {
   Group group;
   // Right twice, while it is verified; dead once it is timed.

@@ -15,6 +15,9 @@ using Reply = WorkerProcess::Reply;
 
 /// Address space that libraries, stacks and allocator arenas take without using memory.
 constexpr int64_t kAddressSlack = int64_t{8} << 30;
+/// Calls that any candidate gets while it is timed, however slow it is: three rounds with an untimed call
+/// each, and some to spare.
+constexpr double kTimedCalls = 10;
 
 int64_t memory_limit(const MeasureOptions& options) {
 #if defined(__SANITIZE_ADDRESS__)
@@ -151,7 +154,7 @@ bool CandidateRunner::run_once(const std::vector<Candidate*>& group, const Timin
                                double censor_ratio, bool again) {
   const double each_s = options_.candidate_limit_s + 10 * baseline_preparation_s_;
   const auto count = static_cast<double>(group.size());
-  const double timing_s = each_s + (count + 1) * (8 * timing.budget_s + 100 * baseline_ns_ * 1e-9);
+  double timing_s = each_s + (count + 1) * (8 * timing.budget_s + 100 * baseline_ns_ * 1e-9);
   json request = {{"command", "measure"}};
   request["contestants"] = json::array();
   for (const Candidate* candidate : group) request["contestants"].push_back(candidate->contestant);
@@ -181,6 +184,7 @@ bool CandidateRunner::run_once(const std::vector<Candidate*>& group, const Timin
       const bool timed_later = preparation.status == Status::kOk && !preparation.censored;
       candidate.done = !timed_later && preparation.needed_pos_bytes == 0;
       if (preparation.censored) apply_censored(preparation.first_run_ns, baseline_ns_, candidate.measurement);
+      if (timed_later) timing_s += kTimedCalls * preparation.first_run_ns * 1e-9;
       ++num_prepared;
       if (group.size() > 1) current = nullptr;
     } else if (event == "timed") {
