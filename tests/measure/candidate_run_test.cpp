@@ -21,7 +21,7 @@ const schedule::Problem kSpmv{schedule::Op::kSpmv, schedule::ValueType::kF32, 1}
 /// A runner with a serial CSR kernel as its baseline, and candidates with that kernel or spoiled ones.
 class Group {
  public:
-  Group() {
+  explicit Group(const char* kernels = "kernels") : cache_(Compiler::find(), folder_.path() / kernels) {
     options_.worker = std::string(WACO_BIN_DIR) + "/waco-worker";
     options_.final.budget_s = 0.01;
     options_.candidate_limit_s = 1;
@@ -55,7 +55,7 @@ class Group {
  private:
   matrix::SparseTensor tensor_ = testing::random_tensor({100, 80}, 700);
   TemporaryFolder folder_;
-  KernelCache cache_{Compiler::find(), folder_.path() / "kernels"};
+  KernelCache cache_;
   MeasureOptions options_;
   std::unique_ptr<CandidateRunner> runner_;
 };
@@ -112,6 +112,13 @@ TEST_CASE("candidate_run: a worker that is killed while it waits costs no candid
     CHECK(candidate.done);
     CHECK(candidate.measurement.ok());
   }
+}
+
+TEST_CASE("candidate_run: kernels may lie where the path is not UTF-8", "[measure]") {
+  Group group("kern\xe9ls");
+  const std::vector<Candidate> candidates = group.run({""});
+  INFO(candidates[0].measurement.message);
+  CHECK(candidates[0].measurement.ok());
 }
 
 TEST_CASE("candidate_run: a kernel for another width of positions is sent back", "[measure]") {

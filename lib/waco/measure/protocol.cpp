@@ -12,18 +12,29 @@ Estimate estimate_from(const nlohmann::json& json) {
   return {json.at(0), json.at(1), json.at(2)};
 }
 
+/// As numbers: a path need not be UTF-8, which texts of JSON are.
+std::vector<unsigned char> bytes_of(const std::filesystem::path& path) {
+  const std::string& text = path.native();
+  return {text.begin(), text.end()};
+}
+
+std::filesystem::path path_from(const nlohmann::json& json) {
+  const auto bytes = json.get<std::vector<unsigned char>>();
+  return std::string(bytes.begin(), bytes.end());
+}
+
 }  // namespace
 
 void to_json(nlohmann::json& json, const Contestant& contestant) {
   json = {{"plan", schedule::to_text(contestant.point)},
-          {"library", contestant.library.string()},
+          {"library", bytes_of(contestant.library)},
           {"pos_bytes", contestant.pos_bytes},
           {"fixed_csr", contestant.fixed_csr}};
 }
 
 void from_json(const nlohmann::json& json, Contestant& contestant) {
   contestant.point = schedule::parse(json.at("plan").get<std::string>());
-  contestant.library = json.at("library").get<std::string>();
+  contestant.library = path_from(json.at("library"));
   json.at("pos_bytes").get_to(contestant.pos_bytes);
   json.at("fixed_csr").get_to(contestant.fixed_csr);
 }
