@@ -52,8 +52,9 @@ RecordFile::RecordFile(const std::filesystem::path& file, const Machine& machine
 
 const Record* RecordFile::find(const std::string& matrix_hash, const std::string& matrix_name,
                                const schedule::Problem& problem, int threads) const {
+  const std::string name = stored_text(matrix_name);
   for (const Record& record : records_)
-    if (record.matrix.hash == matrix_hash && record.matrix.name == matrix_name && record.problem == problem &&
+    if (record.matrix.hash == matrix_hash && record.matrix.name == name && record.problem == problem &&
         record.threads == threads)
       return &record;
   return nullptr;
@@ -62,6 +63,7 @@ const Record* RecordFile::find(const std::string& matrix_hash, const std::string
 void RecordFile::append(const nlohmann::ordered_json& line, Record record) {
   appender_.append(line);
   appender_.sync();
+  record.matrix.name = stored_text(record.matrix.name);
   records_.push_back(std::move(record));
 }
 

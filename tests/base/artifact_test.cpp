@@ -41,6 +41,19 @@ TEST_CASE("artifact: what is written is read, header first", "[base]") {
              Catch::StartsWith("{\n  \"format\": \"waco-plan\",\n  \"version\": 2,\n  \"created_by\""));
 }
 
+TEST_CASE("artifact: a stored text is what a file gives back", "[base]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "plan.json";
+  for (const std::string text : {"plain", "caf\u00e9", "caf\xe9", "\xff\xfe \"quoted\""}) {
+    nlohmann::ordered_json plan = artifact_header("waco-plan", 1, "waco-tune", "waco-tune a.mtx", {});
+    plan["name"] = text;
+    write_artifact(file, plan);
+    CHECK(read_artifact(file, "waco-plan", 1)["name"] == stored_text(text));
+    CHECK(stored_text(stored_text(text)) == stored_text(text));
+  }
+  CHECK(stored_text("caf\u00e9") == "caf\u00e9");
+}
+
 TEST_CASE("artifact: a newer version is refused, both versions named", "[base]") {
   CHECK_THROWS_WITH(
       read_content(R"({"format": "waco-plan", "version": 3})"),

@@ -131,6 +131,18 @@ TEST_CASE("record_file: grows by lines and knows what it holds", "[bench]") {
   CHECK(again.find(a.matrix.hash, "a", {schedule::Op::kSpmm, schedule::ValueType::kF64, 32}, 2) == nullptr);
 }
 
+TEST_CASE("record_file: a matrix whose name is not UTF-8 is found again", "[bench]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "records.jsonl";
+  const Record a = record("caf\xe9", 500, 600, 700);
+  {
+    RecordFile records(file, a.machine);
+    records.append(to_json(a, "x"), a);
+    CHECK(records.find(a.matrix.hash, a.matrix.name, a.problem, 2) != nullptr);
+  }
+  CHECK(RecordFile(file, a.machine).find(a.matrix.hash, a.matrix.name, a.problem, 2) != nullptr);
+}
+
 TEST_CASE("record_file: a torn last line is cut off before the file grows", "[bench]") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "records.jsonl";

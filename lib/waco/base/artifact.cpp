@@ -90,6 +90,11 @@ bool is_artifact(const std::filesystem::path& file, std::string_view format) {
   }
 }
 
+std::string stored_text(const std::string& text) {
+  const nlohmann::json json(text);
+  return nlohmann::json::parse(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
 std::string artifact_text(const nlohmann::ordered_json& artifact) {
   return artifact.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <system_error>
 
+#include "waco/base/artifact.hpp"
 #include "waco/base/clock.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
@@ -34,15 +35,8 @@ CompilerTarget usable_target(const std::string& compiler) {
   return cache.compiler().target();
 }
 
-/// A name as the dataset keeps it: names of files need not be UTF-8, and what is not is replaced. Records
-/// that are read again are found by such names only.
-std::string stored(const std::string& name) {
-  const nlohmann::json json(name);
-  return nlohmann::json::parse(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-}
-
 std::string stored_source(const CorpusItem& item) {
-  return stored(matrix::record_source(item));
+  return stored_text(matrix::record_source(item));
 }
 
 /// What the file was begun with; a run with other values would mix unlike records.
@@ -105,7 +99,7 @@ class Collection {
     std::vector<CorpusItem> own;
     for (size_t place = 0; place < all.size(); ++place)
       if (options_.shard.owns(place))
-        own.push_back({stored(all[place].name), stored(all[place].original), all[place].source});
+        own.push_back({stored_text(all[place].name), stored_text(all[place].original), all[place].source});
     return own;
   }
 
