@@ -44,7 +44,7 @@ class PreparedPeer {
   virtual void run(void* out) = 0;
   /// Untimed: brings the result to `out` when the library keeps it in an object of its own.
   virtual void finish(void* /*out*/) {}
-  /// Bytes of the sparse operand as the library holds it.
+  /// Untimed: bytes of the sparse operand as the library holds it.
   virtual int64_t stored_bytes() const = 0;
 };
 

@@ -49,16 +49,20 @@ void create_csr(Handle& handle, const PeerInput& input) {
   }
 }
 
+/// Blocks of `block` x `block` that hold a nonzero.
+int64_t num_blocks(const PeerInput& input, int block) {
+  return pattern::count_cells(*input.tensor, {block, block, 0});
+}
+
 class MklRun : public PreparedPeer {
  public:
   /// `block` 0: CSR.
-  MklRun(const PeerInput& input, bool hint, int block) : input_(input) {
+  MklRun(const PeerInput& input, bool hint, int block) : input_(input), block_(block) {
     mkl_set_dynamic(0);
     mkl_set_num_threads(input.threads);
     general_.type = SPARSE_MATRIX_TYPE_GENERAL;
-    stored_bytes_ = input.csr_bytes(sizeof(MKL_INT));
     create_csr(matrix_, input);
-    if (block > 0) convert(block);
+    if (block > 0) convert();
     if (hint) optimize();
   }
 
@@ -66,7 +70,12 @@ class MklRun : public PreparedPeer {
     const auto status = input_.problem.op == schedule::Op::kSpmv ? spmv(out) : spmm(out);
     if (status != SPARSE_STATUS_SUCCESS) check(status, "mkl_sparse_mv or _mm");
   }
-  int64_t stored_bytes() const override { return stored_bytes_; }
+  int64_t stored_bytes() const override {
+    if (block_ == 0) return input_.csr_bytes(sizeof(MKL_INT));
+    const int64_t blocks = num_blocks(input_, block_);
+    return blocks * block_ * block_ * schedule::value_bytes(input_.problem.type) +
+           (blocks + input_.num_rows() / block_ + 1) * static_cast<int64_t>(sizeof(MKL_INT));
+  }
 
  private:
   sparse_status_t spmv(void* out) {
@@ -88,15 +97,12 @@ class MklRun : public PreparedPeer {
                            0, static_cast<float*>(out), width);
   }
 
-  void convert(int block) {
+  void convert() {
     Handle csr;
     std::swap(csr.matrix, matrix_.matrix);
-    check(mkl_sparse_convert_bsr(csr.matrix, block, SPARSE_LAYOUT_ROW_MAJOR, SPARSE_OPERATION_NON_TRANSPOSE,
+    check(mkl_sparse_convert_bsr(csr.matrix, block_, SPARSE_LAYOUT_ROW_MAJOR, SPARSE_OPERATION_NON_TRANSPOSE,
                                  &matrix_.matrix),
           "mkl_sparse_convert_bsr");
-    const int64_t blocks = pattern::count_cells(*input_.tensor, {block, block, 0});
-    stored_bytes_ = blocks * block * block * schedule::value_bytes(input_.problem.type) +
-                    (blocks + input_.num_rows() / block + 1) * static_cast<int64_t>(sizeof(MKL_INT));
   }
 
   void optimize() {
@@ -114,9 +120,9 @@ class MklRun : public PreparedPeer {
   }
 
   PeerInput input_;
+  int block_;
   matrix_descr general_{};
   Handle matrix_;
-  int64_t stored_bytes_ = 0;
 };
 
 std::optional<std::string> refusal(const PeerInput& input, int block) {
@@ -124,7 +130,7 @@ std::optional<std::string> refusal(const PeerInput& input, int block) {
   if (general || block == 0) return general;
   if (input.num_rows() % block != 0 || input.num_columns() % block != 0)
     return fmt::format("{0}x{0} blocks do not divide the matrix", block);
-  const int64_t blocks = pattern::count_cells(*input.tensor, {block, block, 0});
+  const int64_t blocks = num_blocks(input, block);
   const double fill = static_cast<double>(blocks * block * block) / static_cast<double>(input.num_nonzeros());
   if (fill >= kMaxBlockFill) return fmt::format("{0}x{0} blocks store {1:.1f} values a nonzero", block, fill);
   return std::nullopt;
