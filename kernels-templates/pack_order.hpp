@@ -208,7 +208,13 @@ static inline int waco_order_nonzeros(struct waco_packer* p) {
       return WACO_OUT_OF_MEMORY;
     }
     const uint64_t mask = ((uint64_t)1 << pass.index_bits) - 1;
-    for (int64_t n = 0; p->order && n < p->nnz; ++n) items[n] = p->order[items[n] & mask] & mask;
+    if (p->order) {
+      waco_parallel(p->threads, [=](int t) {
+        const int64_t end = waco_share(p->nnz, p->threads, t + 1);
+        for (int64_t n = waco_share(p->nnz, p->threads, t); n < end; ++n)
+          items[n] = p->order[items[n] & mask] & mask;
+      });
+    }
     free(p->order);
     p->order = items;
     p->order_mask = mask;

@@ -38,6 +38,59 @@ static inline void waco_sort_window(const struct waco_packer* p, int64_t begin, 
   for (int64_t j = 0; j < n; ++j) sorted[j] = (int32_t)(items[j] & 0x7fffffff);
 }
 
+/* Places first .. last-1 of the window at `begin`: offsets in row_of to rows, and stored_of. */
+static inline void waco_name_rows(const struct waco_packer* p, int64_t begin, int64_t first, int64_t last) {
+  int32_t* row_of = p->out->row_of;
+  for (int64_t j = first; j < last; ++j) {
+    const int64_t row = begin + row_of[j];
+    row_of[j] = row < p->dims[0] ? (int32_t)row : -1;
+    p->stored_of[row] = (int32_t)j;
+  }
+}
+
+/* Sorts all n rows as one window. Every thread counts all lengths: fewer threads where lengths are many. */
+static inline void waco_sort_all_rows(const struct waco_packer* p, int64_t n, int threads,
+                                      uint64_t* scratch) {
+  const int64_t* slots = p->lane_length;
+  int32_t *row_of = p->out->row_of, *counts = (int32_t*)scratch;
+  waco_parallel(threads, [=](int t) {
+    const int64_t end = waco_share(n, threads, t + 1);
+    int64_t most = 0;
+    for (int64_t j = waco_share(n, threads, t); j < end; ++j) most = slots[j] > most ? slots[j] : most;
+    scratch[t] = (uint64_t)most;
+  });
+  int64_t longest = 0;
+  for (int t = 0; t < threads; ++t) longest = (int64_t)scratch[t] > longest ? (int64_t)scratch[t] : longest;
+  const int64_t lengths = longest + 1, most_parts = n / (4 * lengths);
+  const int parts = most_parts < threads ? (int)most_parts : threads;
+  if (parts < 2) {
+    waco_sort_window(p, 0, n, scratch, row_of);
+  } else {
+    waco_parallel(parts, [=](int t) {
+      int32_t* count = counts + t * lengths;
+      const int64_t end = waco_share(n, parts, t + 1);
+      memset(count, 0, (size_t)lengths * sizeof *count);
+      for (int64_t j = waco_share(n, parts, t); j < end; ++j) ++count[longest - slots[j]];
+    });
+    int32_t sum = 0;
+    for (int64_t x = 0; x < lengths; ++x) {
+      for (int t = 0; t < parts; ++t) {
+        const int32_t count = counts[t * lengths + x];
+        counts[t * lengths + x] = sum;
+        sum += count;
+      }
+    }
+    waco_parallel(parts, [=](int t) {
+      int32_t* next = counts + t * lengths;
+      const int64_t end = waco_share(n, parts, t + 1);
+      for (int64_t j = waco_share(n, parts, t); j < end; ++j) row_of[next[longest - slots[j]]++] = (int32_t)j;
+    });
+  }
+  waco_parallel(threads, [=](int t) {
+    waco_name_rows(p, 0, waco_share(n, threads, t), waco_share(n, threads, t + 1));
+  });
+}
+
 /* Sorts the rows of every window; sets row_of and stored_of. */
 static inline int waco_sort_rows(struct waco_packer* p, int64_t stored_rows, int threads) {
   if (stored_rows >= INT32_MAX) return 0;
@@ -48,18 +101,16 @@ static inline int waco_sort_rows(struct waco_packer* p, int64_t stored_rows, int
   const int workers = windows < threads ? (int)windows : threads;
   uint64_t* scratch = (uint64_t*)waco_allocate(2 * window * workers, sizeof *scratch);
   const int ok = p->out->row_of && p->stored_of && scratch;
-  if (ok && workers > 0) {
+  const int together = windows == 1 ? waco_useful_threads(window, threads) : 1;
+  if (ok && together > 1) {
+    waco_sort_all_rows(p, window, together, scratch);
+  } else if (ok && workers > 0) {
     int64_t next = 0;
     waco_parallel(workers, [&](int t) {
       for (int64_t begin; (begin = __atomic_fetch_add(&next, window, __ATOMIC_RELAXED)) < stored_rows;) {
         const int64_t n = begin + window < stored_rows ? window : stored_rows - begin;
-        int32_t* row_of = p->out->row_of + begin;
-        waco_sort_window(p, begin, n, scratch + 2 * window * t, row_of);
-        for (int64_t j = 0; j < n; ++j) {
-          const int64_t row = begin + row_of[j];
-          row_of[j] = row < p->dims[0] ? (int32_t)row : -1;
-          p->stored_of[row] = (int32_t)(begin + j);
-        }
+        waco_sort_window(p, begin, n, scratch + 2 * window * t, p->out->row_of + begin);
+        waco_name_rows(p, begin, begin, begin + n);
       }
     });
   }
@@ -104,8 +155,12 @@ static inline int waco_measure_slices(struct waco_packer* p, int threads) {
 /* First slots of the slices, for L. */
 static inline void waco_fill_slice_pos(const struct waco_packer* p) {
   if (p->format->level[2].kind != WACO_L) return;
-  for (int64_t s = 0; s <= p->out->level[0].extent; ++s)
-    waco_fill_pos(p->out, 2, s, s + 1, p->slice_begin[s]);
+  const int64_t count = p->out->level[0].extent + 1;
+  waco_parallel(p->threads, [=](int t) {
+    const int64_t end = waco_share(count, p->threads, t + 1);
+    for (int64_t s = waco_share(count, p->threads, t); s < end; ++s)
+      waco_fill_pos(p->out, 2, s, s + 1, p->slice_begin[s]);
+  });
 }
 
 #endif

@@ -454,7 +454,7 @@ TEST_CASE("storage: sort keys longer than a word take several passes", "[codegen
   Random random(11);
   const int64_t dim = int64_t{1} << 40;
   std::set<Path> entries;
-  for (int n = 0; n < 500; ++n) {
+  for (int n = 0; n < 6000; ++n) {  // of which three threads take a part each
     const int64_t l = static_cast<int64_t>(random.below(5)) * (dim / 5),
                   k = static_cast<int64_t>(random.below(dim));
     entries.insert({static_cast<int64_t>(random.below(dim)), n % 3 == 0 ? k : k % 7, l});
@@ -629,6 +629,21 @@ TEST_CASE("storage: what is packed directly is bit by bit what the stages for an
     for (const int threads : {1, 2, 5})
       require_identical(pack(tensor, format, op_of(tensor), type, threads).abi(), expected.abi());
   }
+}
+
+TEST_CASE("storage: one window of all rows is sorted alike by any number of threads", "[codegen]") {
+  Random random(43);
+  // Few lengths, which the threads count together, and one row of more slots than there are rows.
+  const int64_t columns = GENERATE(500, 70000);
+  const SparseTensor tensor = random_tensor(random, {9001, columns}, 40000);
+  const FormatSchedule format = format_of("i1:U i0:U k:L i/8 sort:65536");
+  INFO(columns << " columns");
+  const Storage expected = pack(tensor, format, Op::kSpmv, ValueType::kF32, 1, false);
+  require_equal(expected.abi(), tensor, format);
+  for (const bool direct : {false, true})
+    for (const int threads : {2, 5})
+      require_identical(pack(tensor, format, Op::kSpmv, ValueType::kF32, threads, direct).abi(),
+                        expected.abi());
 }
 
 TEST_CASE("packer: row pointers in place of rows pack to the same arrays, sorted or not", "[codegen]") {
