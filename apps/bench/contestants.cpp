@@ -3,6 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "waco/base/clock.hpp"
@@ -129,32 +130,54 @@ void Contestants::add_peer(const Peer& peer, const PeerInput& input) {
   } catch (const EnvironmentError& error) {
     entry.message = error.what();
   }
-  if (!entry.ok()) {
-    spdlog::warn("{}: {} is {}: {}", record_.matrix.name, entry.name, entry.status, entry.message);
-    runner.peer.reset();
-  }
+  if (!entry.ok()) drop_peer(record_.entries.size() - 1);
 }
 
-std::function<void()> Contestants::call_of(Runner& runner) {
-  if (runner.peer != nullptr) return [this, &runner] { runner.peer->run(bench_.output()); };
-  return [this, &runner] { bench_.run(runner.entrant); };
+void Contestants::drop_peer(size_t n) {
+  const Entry& entry = record_.entries[n];
+  spdlog::warn("{}: {} is {}: {}", record_.matrix.name, entry.name, entry.status, entry.message);
+  runners_[n].peer.reset();
+}
+
+std::function<void()> Contestants::call_of(size_t n) {
+  Runner& runner = runners_[n];
+  if (runner.peer == nullptr) return [this, &runner] { bench_.run(runner.entrant); };
+  return [this, &runner, &entry = record_.entries[n]] {
+    try {
+      runner.peer->run(bench_.output());
+    } catch (const std::exception& error) {
+      entry.status = measure::name(measure::Status::kCrash);
+      entry.message = fmt::format("while it was timed: {}", error.what());
+      throw;
+    }
+  };
 }
 
 void Contestants::time_all(const measure::TimingOptions& options) {
   std::vector<std::function<void()>> calls;
-  std::vector<Entry*> timed;
+  std::vector<size_t> timed;
   for (size_t n = 0; n < runners_.size(); ++n) {
-    Entry& entry = record_.entries[n];
+    const Entry& entry = record_.entries[n];
     if (!entry.ok() || entry.censored) continue;
-    calls.push_back(call_of(runners_[n]));
-    timed.push_back(&entry);
+    calls.push_back(call_of(n));
+    timed.push_back(n);
   }
-  const auto times = measure::time_contestants(calls, options);
+  std::vector<measure::ContestantTimes> times;
+  try {
+    times = measure::time_contestants(calls, options);
+  } catch (const std::exception&) {
+    const auto failed =
+        std::find_if(timed.begin(), timed.end(), [&](size_t n) { return !record_.entries[n].ok(); });
+    if (failed == timed.end()) throw;
+    drop_peer(*failed);
+    return time_all(options);  // the others, from the start
+  }
   for (size_t n = 0; n < timed.size(); ++n) {
-    timed[n]->samples_ns = times[n].samples_ns;
-    timed[n]->time_ns = times[n].time_ns;
-    timed[n]->speedup = times[n].speedup;
-    timed[n]->rejected_share = times[n].rejected_share;
+    Entry& entry = record_.entries[timed[n]];
+    entry.samples_ns = times[n].samples_ns;
+    entry.time_ns = times[n].time_ns;
+    entry.speedup = times[n].speedup;
+    entry.rejected_share = times[n].rejected_share;
   }
 }
 

@@ -27,7 +27,7 @@ class Contestants {
   /// Those that do not take part go to `record.absent`. Ends early when it is asked to stop.
   void add_peers(const std::vector<Peer>& peers, const StopToken& stop);
 
-  /// Times all that are verified and not censored.
+  /// Times all that are verified and not censored. A peer that fails meanwhile is left out, and says so.
   void time_all(const measure::TimingOptions& options);
 
  private:
@@ -40,7 +40,9 @@ class Contestants {
   void add_kernel(const char* name, const schedule::SuperSchedule& point, bool fixed_csr);
   void add_peer(const Peer& peer, const PeerInput& input);
   void take(const measure::Preparation& preparation, Entry& entry);
-  std::function<void()> call_of(Runner& runner);
+  /// Lets go of the peer of an entry that is not ok.
+  void drop_peer(size_t n);
+  std::function<void()> call_of(size_t n);
 
   const measure::KernelCache& cache_;
   Record& record_;
