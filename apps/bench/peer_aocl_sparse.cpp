@@ -16,6 +16,20 @@ void check(aoclsparse_status status, const char* what) {
     throw EnvironmentError(fmt::format("{} failed with status {}", what, static_cast<int>(status)));
 }
 
+/// A matrix and its descriptor, destroyed with their owner.
+class Handles {
+ public:
+  Handles() = default;
+  ~Handles() {
+    if (descriptor != nullptr) aoclsparse_destroy_mat_descr(descriptor);
+    if (matrix != nullptr) aoclsparse_destroy(&matrix);
+  }
+  Handles(const Handles&) = delete;
+  Handles& operator=(const Handles&) = delete;
+  aoclsparse_matrix matrix = nullptr;
+  aoclsparse_mat_descr descriptor = nullptr;
+};
+
 class AoclRun : public PreparedPeer {
  public:
   explicit AoclRun(const PeerInput& input) : input_(input) {
@@ -26,23 +40,19 @@ class AoclRun : public PreparedPeer {
     auto* begin = const_cast<aoclsparse_int*>(input.row_begin);
     auto* column = const_cast<aoclsparse_int*>(input.columns);
     void* values = const_cast<void*>(input.values);
-    check(input.f64() ? aoclsparse_create_dcsr(&matrix_, aoclsparse_index_base_zero, rows, columns, count,
-                                               begin, column, static_cast<double*>(values))
-                      : aoclsparse_create_scsr(&matrix_, aoclsparse_index_base_zero, rows, columns, count,
-                                               begin, column, static_cast<float*>(values)),
+    check(input.f64() ? aoclsparse_create_dcsr(&handles_.matrix, aoclsparse_index_base_zero, rows, columns,
+                                               count, begin, column, static_cast<double*>(values))
+                      : aoclsparse_create_scsr(&handles_.matrix, aoclsparse_index_base_zero, rows, columns,
+                                               count, begin, column, static_cast<float*>(values)),
           "aoclsparse_create_csr");
-    check(aoclsparse_create_mat_descr(&descriptor_), "aoclsparse_create_mat_descr");
-    check(is_spmv() ? aoclsparse_set_mv_hint(matrix_, aoclsparse_operation_none, descriptor_, kExpectedCalls)
-                    : aoclsparse_set_mm_hint(matrix_, aoclsparse_operation_none, descriptor_, kExpectedCalls),
+    check(aoclsparse_create_mat_descr(&handles_.descriptor), "aoclsparse_create_mat_descr");
+    check(is_spmv() ? aoclsparse_set_mv_hint(handles_.matrix, aoclsparse_operation_none, handles_.descriptor,
+                                             kExpectedCalls)
+                    : aoclsparse_set_mm_hint(handles_.matrix, aoclsparse_operation_none, handles_.descriptor,
+                                             kExpectedCalls),
           "aoclsparse_set_hint");
-    check(aoclsparse_optimize(matrix_), "aoclsparse_optimize");
+    check(aoclsparse_optimize(handles_.matrix), "aoclsparse_optimize");
   }
-  ~AoclRun() override {
-    aoclsparse_destroy_mat_descr(descriptor_);
-    aoclsparse_destroy(&matrix_);
-  }
-  AoclRun(const AoclRun&) = delete;
-  AoclRun& operator=(const AoclRun&) = delete;
 
   void run(void* out) override {
     if (first_) clear(out);
@@ -63,28 +73,27 @@ class AoclRun : public PreparedPeer {
   aoclsparse_status spmv(void* out) const {
     if (input_.f64()) {
       const double one = 1, zero = 0;
-      return aoclsparse_dmv(aoclsparse_operation_none, &one, matrix_, descriptor_,
+      return aoclsparse_dmv(aoclsparse_operation_none, &one, handles_.matrix, handles_.descriptor,
                             static_cast<const double*>(input_.dense[0]), &zero, static_cast<double*>(out));
     }
     const float one = 1, zero = 0;
-    return aoclsparse_smv(aoclsparse_operation_none, &one, matrix_, descriptor_,
+    return aoclsparse_smv(aoclsparse_operation_none, &one, handles_.matrix, handles_.descriptor,
                           static_cast<const float*>(input_.dense[0]), &zero, static_cast<float*>(out));
   }
 
   aoclsparse_status spmm(void* out) const {
     const auto width = static_cast<aoclsparse_int>(input_.problem.rhs);
     if (input_.f64())
-      return aoclsparse_dcsrmm(aoclsparse_operation_none, 1, matrix_, descriptor_, aoclsparse_order_row,
-                               static_cast<const double*>(input_.dense[0]), width, width, 0,
-                               static_cast<double*>(out), width);
-    return aoclsparse_scsrmm(aoclsparse_operation_none, 1, matrix_, descriptor_, aoclsparse_order_row,
-                             static_cast<const float*>(input_.dense[0]), width, width, 0,
-                             static_cast<float*>(out), width);
+      return aoclsparse_dcsrmm(aoclsparse_operation_none, 1, handles_.matrix, handles_.descriptor,
+                               aoclsparse_order_row, static_cast<const double*>(input_.dense[0]), width,
+                               width, 0, static_cast<double*>(out), width);
+    return aoclsparse_scsrmm(aoclsparse_operation_none, 1, handles_.matrix, handles_.descriptor,
+                             aoclsparse_order_row, static_cast<const float*>(input_.dense[0]), width, width,
+                             0, static_cast<float*>(out), width);
   }
 
   PeerInput input_;
-  aoclsparse_matrix matrix_ = nullptr;
-  aoclsparse_mat_descr descriptor_ = nullptr;
+  Handles handles_;
   bool first_ = true;
 };
 

@@ -27,11 +27,16 @@ void start(int threads) {
   check(GxB_Global_Option_set_INT32(GxB_GLOBAL_NTHREADS, threads), "GxB_Global_Option_set");
 }
 
+struct FreeMemory {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+/// Memory as the library takes it over.
 template <class T>
-T* allocate(int64_t count) {
+std::unique_ptr<T, FreeMemory> allocate(int64_t count) {
   auto* memory = static_cast<T*>(std::malloc(static_cast<size_t>(std::max<int64_t>(count, 1)) * sizeof(T)));
   if (memory == nullptr) throw std::bad_alloc();
-  return memory;
+  return std::unique_ptr<T, FreeMemory>(memory);
 }
 
 /// The caller's dense array as a full matrix by rows, or as a vector, without a copy.
@@ -81,6 +86,22 @@ class FullArray {
   bool lent_ = false;
 };
 
+/// What the library makes of the sparse operand and for sddmm, freed with its owner.
+class Objects {
+ public:
+  Objects() = default;
+  ~Objects() {
+    if (by_dots != nullptr) GrB_Descriptor_free(&by_dots);
+    if (d != nullptr) GrB_Matrix_free(&d);
+    if (a != nullptr) GrB_Matrix_free(&a);
+  }
+  Objects(const Objects&) = delete;
+  Objects& operator=(const Objects&) = delete;
+  GrB_Matrix a = nullptr;
+  GrB_Matrix d = nullptr;  ///< result of sddmm
+  GrB_Descriptor by_dots = nullptr;
+};
+
 class GraphblasRun : public PreparedPeer {
  public:
   explicit GraphblasRun(const PeerInput& input) : input_(input) {
@@ -97,33 +118,26 @@ class GraphblasRun : public PreparedPeer {
       b_ = std::make_unique<FullArray>(type_, input.num_rows(), width, value_bytes);
       c_ = std::make_unique<FullArray>(type_, input.num_columns(), width, value_bytes);
       c_->lend(const_cast<void*>(input.dense[1]));
-      check(GrB_Matrix_new(&d_, type_, rows(), columns()), "GrB_Matrix_new");
-      check(GrB_Descriptor_new(&by_dots_), "GrB_Descriptor_new");
-      check(GrB_Descriptor_set(by_dots_, GrB_MASK, GrB_STRUCTURE), "GrB_Descriptor_set");
-      check(GrB_Descriptor_set(by_dots_, GrB_OUTP, GrB_REPLACE), "GrB_Descriptor_set");
-      check(GrB_Descriptor_set(by_dots_, GrB_INP1, GrB_TRAN), "GrB_Descriptor_set");
-      check(GrB_Descriptor_set(by_dots_, GxB_AxB_METHOD, GxB_AxB_DOT), "GrB_Descriptor_set");
+      check(GrB_Matrix_new(&own_.d, type_, rows(), columns()), "GrB_Matrix_new");
+      check(GrB_Descriptor_new(&own_.by_dots), "GrB_Descriptor_new");
+      check(GrB_Descriptor_set(own_.by_dots, GrB_MASK, GrB_STRUCTURE), "GrB_Descriptor_set");
+      check(GrB_Descriptor_set(own_.by_dots, GrB_OUTP, GrB_REPLACE), "GrB_Descriptor_set");
+      check(GrB_Descriptor_set(own_.by_dots, GrB_INP1, GrB_TRAN), "GrB_Descriptor_set");
+      check(GrB_Descriptor_set(own_.by_dots, GxB_AxB_METHOD, GxB_AxB_DOT), "GrB_Descriptor_set");
     } else {
       b_ = std::make_unique<FullArray>(type_, input.num_columns(), width, value_bytes);
       c_ = std::make_unique<FullArray>(type_, input.num_rows(), width, value_bytes);
     }
     b_->lend(const_cast<void*>(input.dense[0]));
   }
-  ~GraphblasRun() override {
-    if (by_dots_ != nullptr) GrB_Descriptor_free(&by_dots_);
-    if (d_ != nullptr) GrB_Matrix_free(&d_);
-    GrB_Matrix_free(&a_);
-  }
-  GraphblasRun(const GraphblasRun&) = delete;
-  GraphblasRun& operator=(const GraphblasRun&) = delete;
 
   void run(void* out) override {
     if (input_.problem.op == schedule::Op::kSddmm) return sddmm();
     zero(out);
     c_->lend(out);
     const GrB_Info info = c_->vector != nullptr
-                              ? GrB_mxv(c_->vector, nullptr, plus_, semiring_, a_, b_->vector, nullptr)
-                              : GrB_mxm(c_->matrix, nullptr, plus_, semiring_, a_, b_->matrix, nullptr);
+                              ? GrB_mxv(c_->vector, nullptr, plus_, semiring_, own_.a, b_->vector, nullptr)
+                              : GrB_mxm(c_->matrix, nullptr, plus_, semiring_, own_.a, b_->matrix, nullptr);
     const void* back = c_->give_back();
     check(info, "GrB_mxv or GrB_mxm");
     if (back != out) throw EnvironmentError("GraphBLAS did not work in place");
@@ -132,10 +146,10 @@ class GraphblasRun : public PreparedPeer {
   void finish(void* out) override {
     if (input_.problem.op != schedule::Op::kSddmm) return;
     auto count = static_cast<GrB_Index>(input_.num_nonzeros());
-    check(GrB_Matrix_wait(d_, GrB_MATERIALIZE), "GrB_Matrix_wait");
+    check(GrB_Matrix_wait(own_.d, GrB_MATERIALIZE), "GrB_Matrix_wait");
     check(input_.f64()
-              ? GrB_Matrix_extractTuples_FP64(nullptr, nullptr, static_cast<double*>(out), &count, d_)
-              : GrB_Matrix_extractTuples_FP32(nullptr, nullptr, static_cast<float*>(out), &count, d_),
+              ? GrB_Matrix_extractTuples_FP64(nullptr, nullptr, static_cast<double*>(out), &count, own_.d)
+              : GrB_Matrix_extractTuples_FP32(nullptr, nullptr, static_cast<float*>(out), &count, own_.d),
           "GrB_Matrix_extractTuples");
   }
 
@@ -149,23 +163,31 @@ class GraphblasRun : public PreparedPeer {
   void make_sparse() {
     const int64_t count = input_.num_nonzeros();
     const int64_t value_bytes = schedule::value_bytes(input_.problem.type);
-    auto* row_begin = allocate<GrB_Index>(input_.num_rows() + 1);
-    auto* column = allocate<GrB_Index>(count);
-    auto* bytes = allocate<char>(count * value_bytes);
-    copy_by_threads(input_.row_begin, input_.num_rows() + 1, row_begin, input_.threads);
-    copy_by_threads(input_.columns, count, column, input_.threads);
-    copy_by_threads(static_cast<const char*>(input_.values), count * value_bytes, bytes, input_.threads);
-    void* values = bytes;
-    check(GrB_Matrix_new(&a_, type_, rows(), columns()), "GrB_Matrix_new");
-    check(GxB_Matrix_pack_CSR(a_, &row_begin, &column, &values, (rows() + 1) * sizeof(GrB_Index),
+    auto row_begin = allocate<GrB_Index>(input_.num_rows() + 1);
+    auto column = allocate<GrB_Index>(count);
+    auto bytes = allocate<char>(count * value_bytes);
+    copy_by_threads(input_.row_begin, input_.num_rows() + 1, row_begin.get(), input_.threads);
+    copy_by_threads(input_.columns, count, column.get(), input_.threads);
+    copy_by_threads(static_cast<const char*>(input_.values), count * value_bytes, bytes.get(),
+                    input_.threads);
+    check(GrB_Matrix_new(&own_.a, type_, rows(), columns()), "GrB_Matrix_new");
+    // Taken over, or still ours where that failed.
+    GrB_Index *rows_taken = row_begin.get(), *columns_taken = column.get();
+    void* values_taken = bytes.get();
+    check(GxB_Matrix_pack_CSR(own_.a, &rows_taken, &columns_taken, &values_taken,
+                              (rows() + 1) * sizeof(GrB_Index),
                               static_cast<GrB_Index>(count) * sizeof(GrB_Index),
                               static_cast<GrB_Index>(count * value_bytes), false, false, nullptr),
           "GxB_Matrix_pack_CSR");
+    row_begin.release();
+    column.release();
+    bytes.release();
   }
 
   void sddmm() {
-    check(GrB_mxm(d_, a_, nullptr, semiring_, b_->matrix, c_->matrix, by_dots_), "GrB_mxm");
-    check(GrB_Matrix_eWiseMult_BinaryOp(d_, nullptr, nullptr, times_, d_, a_, nullptr), "GrB_eWiseMult");
+    check(GrB_mxm(own_.d, own_.a, nullptr, semiring_, b_->matrix, c_->matrix, own_.by_dots), "GrB_mxm");
+    check(GrB_Matrix_eWiseMult_BinaryOp(own_.d, nullptr, nullptr, times_, own_.d, own_.a, nullptr),
+          "GrB_eWiseMult");
   }
 
   void zero(void* out) const {
@@ -183,9 +205,7 @@ class GraphblasRun : public PreparedPeer {
   GrB_Semiring semiring_ = nullptr;
   GrB_BinaryOp plus_ = nullptr;
   GrB_BinaryOp times_ = nullptr;
-  GrB_Matrix a_ = nullptr;
-  GrB_Matrix d_ = nullptr;  ///< result of sddmm
-  GrB_Descriptor by_dots_ = nullptr;
+  Objects own_;
   std::unique_ptr<FullArray> b_, c_;
 };
 

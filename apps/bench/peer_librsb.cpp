@@ -30,13 +30,25 @@ void start(int threads) {
   use_threads(threads);
 }
 
+/// A librsb matrix, freed with its owner.
+class Handle {
+ public:
+  Handle() = default;
+  ~Handle() {
+    if (matrix != nullptr) rsb_mtx_free(matrix);
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  rsb_mtx_t* matrix = nullptr;
+};
+
 class LibrsbRun : public PreparedPeer {
  public:
   explicit LibrsbRun(const PeerInput& input) : input_(input) {
     start(input.threads);
     const rsb_type_t type = input.f64() ? RSB_NUMERICAL_TYPE_DOUBLE : RSB_NUMERICAL_TYPE_FLOAT;
     rsb_err_t error = RSB_ERR_NO_ERROR;
-    matrix_ = rsb_mtx_alloc_from_csr_const(
+    matrix_.matrix = rsb_mtx_alloc_from_csr_const(
         input.values, input.row_begin, input.columns, static_cast<rsb_nnz_idx_t>(input.num_nonzeros()), type,
         static_cast<rsb_coo_idx_t>(input.num_rows()), static_cast<rsb_coo_idx_t>(input.num_columns()), 1, 1,
         RSB_FLAG_NOFLAGS, &error);
@@ -44,30 +56,27 @@ class LibrsbRun : public PreparedPeer {
     const auto width = static_cast<rsb_coo_idx_t>(input.problem.rhs);
     rsb_int_t threads = input.threads;
     // Zero rounds: as many as the time allows.
-    check(
-        rsb_tune_spmm(&matrix_, nullptr, &threads, 0, kTuningLimit_s, RSB_TRANSPOSITION_N, one(), nullptr,
-                      width, RSB_FLAG_WANT_ROW_MAJOR_ORDER, input.dense[0], width, zero(), input.out, width),
-        "rsb_tune_spmm");
+    check(rsb_tune_spmm(&matrix_.matrix, nullptr, &threads, 0, kTuningLimit_s, RSB_TRANSPOSITION_N, one(),
+                        nullptr, width, RSB_FLAG_WANT_ROW_MAJOR_ORDER, input.dense[0], width, zero(),
+                        input.out, width),
+          "rsb_tune_spmm");
     // The tuner tells on how many threads its choice is fastest, and leaves it to the caller to use them.
     if (threads > 0 && threads < input.threads) use_threads(threads);
   }
-  ~LibrsbRun() override { rsb_mtx_free(matrix_); }
-  LibrsbRun(const LibrsbRun&) = delete;
-  LibrsbRun& operator=(const LibrsbRun&) = delete;
 
   void run(void* out) override {
     const auto width = static_cast<rsb_coo_idx_t>(input_.problem.rhs);
     const rsb_err_t error =
         input_.problem.op == schedule::Op::kSpmv
-            ? rsb_spmv(RSB_TRANSPOSITION_N, one(), matrix_, input_.dense[0], 1, zero(), out, 1)
-            : rsb_spmm(RSB_TRANSPOSITION_N, one(), matrix_, width, RSB_FLAG_WANT_ROW_MAJOR_ORDER,
+            ? rsb_spmv(RSB_TRANSPOSITION_N, one(), matrix_.matrix, input_.dense[0], 1, zero(), out, 1)
+            : rsb_spmm(RSB_TRANSPOSITION_N, one(), matrix_.matrix, width, RSB_FLAG_WANT_ROW_MAJOR_ORDER,
                        input_.dense[0], width, zero(), out, width);
     if (error != RSB_ERR_NO_ERROR) check(error, "rsb_spmv or rsb_spmm");
   }
 
   int64_t stored_bytes() const override {
     size_t bytes = 0;
-    const rsb_err_t error = rsb_mtx_get_info(matrix_, RSB_MIF_TOTAL_SIZE__TO__SIZE_T, &bytes);
+    const rsb_err_t error = rsb_mtx_get_info(matrix_.matrix, RSB_MIF_TOTAL_SIZE__TO__SIZE_T, &bytes);
     return error == RSB_ERR_NO_ERROR ? static_cast<int64_t>(bytes) : input_.csr_bytes(sizeof(int32_t));
   }
 
@@ -78,7 +87,7 @@ class LibrsbRun : public PreparedPeer {
   static constexpr double kOne64 = 1, kZero64 = 0;
   static constexpr float kOne32 = 1, kZero32 = 0;
   PeerInput input_;
-  rsb_mtx_t* matrix_ = nullptr;
+  Handle matrix_;
 };
 
 std::optional<std::string> refusal(const PeerInput& input) {

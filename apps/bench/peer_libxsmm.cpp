@@ -12,10 +12,10 @@ namespace {
 class LibxsmmRun : public PreparedPeer {
  public:
   explicit LibxsmmRun(const PeerInput& input) : input_(input) {
+    const measure::Buffer dense = dense_form(input);
     libxsmm_init();
     libxsmm_spmdm_init(static_cast<int>(input.num_rows()), static_cast<int>(input.problem.rhs),
                        static_cast<int>(input.num_columns()), input.threads, &handle_, &slices_);
-    const measure::Buffer dense = dense_form(input);
     const int blocks = libxsmm_spmdm_get_num_createSparseSlice_blocks(&handle_);
     const int threads = input.threads;
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
