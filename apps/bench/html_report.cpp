@@ -38,6 +38,7 @@ svg .curve polyline, svg .curve line { fill: none; stroke: var(--c); stroke-widt
 svg .curve circle { fill: var(--c); }
 )css";
 constexpr int kNumColours = 12;
+constexpr const char* kNoFactor = "–";
 
 std::string style() {
   std::string text = kStyle;
@@ -47,14 +48,11 @@ std::string style() {
   return text;
 }
 
-std::string factor(double value) {
-  return value > 0 ? fmt::format("{:.2f}", value) : "–";
-}
-
 /// A cell that stands out where ours lost.
 std::string cell(double value, bool may_lose = false) {
-  return may_lose && value > 0 && value < kClearLoss ? fmt::format("<td class=\"bad\">{}</td>", factor(value))
-                                                     : fmt::format("<td>{}</td>", factor(value));
+  return may_lose && value > 0 && value < kClearLoss
+             ? fmt::format("<td class=\"bad\">{}</td>", factor(value, kNoFactor))
+             : fmt::format("<td>{}</td>", factor(value, kNoFactor));
 }
 
 std::vector<SpeedupCurve> curves_of(const std::vector<const Record*>& group, const Summary& summary) {
@@ -112,7 +110,7 @@ std::string peer_cell(const Record& record, const std::string& name) {
   return fmt::format("<td title=\"{}, bound {:.0f} % ({})\">{}{}</td>",
                      tune::time_text(entry->time_ns.median), 100 * entry->bound_share(),
                      entry->bound.binding(), entry->censored ? "&lt;" : "",
-                     factor(speedup_over(entry, record.find(kFixedCsr))));
+                     factor(speedup_over(entry, record.find(kFixedCsr)), kNoFactor));
 }
 
 std::string matrices_table(const std::vector<const Record*>& group, const Summary& summary) {

@@ -14,10 +14,6 @@ namespace {
 
 using Groups = std::vector<std::vector<const Record*>>;
 
-std::string factor(double value) {
-  return value > 0 ? fmt::format("{:.2f}", value) : "";
-}
-
 double over_fixed_csr(const Record& record) {
   return speedup_over(record.find(kWaco), record.find(kFixedCsr));
 }

@@ -29,11 +29,11 @@ std::string entry_row(const Record& record, const Entry& entry) {
              fmt::format("{}; {}", entry.bound.binding(), entry.note));
 }
 
-std::string factor(double value) {
-  return value > 0 ? fmt::format("{:.2f}x", value) : "-";
-}
-
 }  // namespace
+
+std::string factor(double value, std::string_view none, std::string_view unit) {
+  return value > 0 ? fmt::format("{:.2f}{}", value, unit) : std::string(none);
+}
 
 std::string problem_text(const schedule::Problem& problem) {
   std::string text = fmt::format("{} {}", schedule::name(problem.op), schedule::name(problem.type));
@@ -99,8 +99,8 @@ std::string to_table(const Summary& summary) {
   for (const Standing& standing : summary.standings)
     text +=
         fmt::format("{:<14} {:>8} {:>14} {:>17} {:>12} {:>10} {:>6}\n", standing.name, standing.num_matrices,
-                    factor(standing.over_fixed_csr), factor(standing.over_balanced_csr),
-                    factor(standing.waco_over_it), standing.num_best, standing.num_wrong);
+                    factor(standing.over_fixed_csr, "-", "x"), factor(standing.over_balanced_csr, "-", "x"),
+                    factor(standing.waco_over_it, "-", "x"), standing.num_best, standing.num_wrong);
   for (const std::string& remark : summary.remarks) text += fmt::format("note: {}\n", remark);
   if (summary.num_with_peers == 0)
     return text + (summary.problem.op == schedule::Op::kMttkrp

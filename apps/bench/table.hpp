@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/bench/peer.hpp"
@@ -24,6 +25,9 @@ std::string to_table(const std::vector<Library>& libraries);
 
 /// Where the plan of a record is from: "tuned in 1.5 s by the closed-form model with effort normal".
 std::string origin_text(const Record& record);
+
+/// A speedup, "1.25" and its unit, or `none` where there is none.
+std::string factor(double value, std::string_view none = "", std::string_view unit = "");
 
 /// "spmm f32 J=256".
 std::string problem_text(const schedule::Problem& problem);
