@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "apps/bench/summary.hpp"
 #include "apps/bench/table.hpp"
@@ -13,6 +14,16 @@ namespace waco::bench {
 namespace {
 
 using Groups = std::vector<std::vector<const Record*>>;
+
+/// A name as text of a table's cell.
+std::string escaped(const std::string& name) {
+  std::string text;
+  for (const char c : name) {
+    if (c == '|' || c == '\\') text += '\\';
+    text += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return text;
+}
 
 double over_fixed_csr(const Record& record) {
   return speedup_over(record.find(kWaco), record.find(kFixedCsr));
@@ -39,8 +50,8 @@ std::string losses_of(const Groups& groups) {
   std::string text;
   for (const auto& group : groups)
     for (const Loss& loss : summarize(group).losses)
-      text += fmt::format("| {} | {} | {} | {:.2f} |\n", problem_text(group[0]->problem), loss.matrix,
-                          loss.peer, loss.speedup);
+      text += fmt::format("| {} | {} | {} | {:.2f} |\n", problem_text(group[0]->problem),
+                          escaped(loss.matrix), loss.peer, loss.speedup);
   if (text.empty()) return "";
   return "\nClear losses:\n\n| problem | matrix | peer | ours over it |\n|---|---|---|---|\n" + text;
 }
@@ -59,15 +70,18 @@ std::string cell(const Record& record) {
   return over_peer > 0 ? fmt::format("{} ({:.2f})", speedup, over_peer) : speedup;
 }
 
+/// Of a row: nonzeros first, by which rows are sorted; the hash tells apart what has one name and size.
+using MatrixKey = std::tuple<int64_t, std::string, std::string>;
+
 /// One row a matrix, by nonzeros, and one column a problem.
 std::string matrices_of(const Groups& groups, size_t order) {
-  std::map<std::pair<int64_t, std::string>, std::map<size_t, const Record*>> rows;
+  std::map<MatrixKey, std::map<size_t, const Record*>> rows;
   std::vector<size_t> columns;
   for (size_t g = 0; g < groups.size(); ++g) {
     if (static_cast<size_t>(schedule::sparse_order(groups[g][0]->problem.op)) != order) continue;
     columns.push_back(g);
     for (const Record* record : groups[g])
-      rows[{record->matrix.num_nonzeros, record->matrix.name}][g] = record;
+      rows[{record->matrix.num_nonzeros, record->matrix.name, record->matrix.hash}][g] = record;
   }
   if (columns.empty()) return "";
   std::string text = order == 2 ? "\n| matrix | nonzeros |" : "\n| tensor | nonzeros |", rule = "|---|---|";
@@ -77,7 +91,7 @@ std::string matrices_of(const Groups& groups, size_t order) {
   }
   text += "\n" + rule + "\n";
   for (const auto& [key, records] : rows) {
-    text += fmt::format("| {} | {} |", key.second, key.first);
+    text += fmt::format("| {} | {} |", escaped(std::get<1>(key)), std::get<0>(key));
     for (const size_t g : columns) {
       const auto record = records.find(g);
       text += fmt::format(" {} |", record == records.end() ? "" : cell(*record->second));

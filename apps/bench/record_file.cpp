@@ -1,6 +1,9 @@
 // Reading and growing a JSON Lines file.
 #include "apps/bench/record_file.hpp"
 
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "waco/base/artifact.hpp"
@@ -26,16 +29,37 @@ Found read_file_of_records(const std::filesystem::path& file) {
   return found;
 }
 
+bool is_of(const Record& record, const std::string& matrix_hash, const std::string& matrix_name,
+           const schedule::Problem& problem, int threads) {
+  return record.matrix.hash == matrix_hash && record.matrix.name == matrix_name &&
+         record.problem == problem && record.threads == threads;
+}
+
 }  // namespace
 
 std::vector<Record> read_records(const std::vector<std::string>& files) {
   std::vector<Record> records;
   for (const std::string& file : files) {
-    for (Record& record : read_file_of_records(file).records) records.push_back(std::move(record));
-    if (!records.empty() && !same_hardware(records.front().machine, records.back().machine))
+    std::vector<Record> own = read_file_of_records(file).records;
+    if (!records.empty() && !own.empty() && !same_hardware(records[0].machine, own[0].machine))
       throw InputError(file, 0,
                        fmt::format("holds times of {}, and the files before it of {}",
-                                   records.back().machine.cpu_model, records.front().machine.cpu_model));
+                                   own[0].machine.cpu_model, records[0].machine.cpu_model));
+    size_t num_repeated = 0;
+    for (Record& record : own) {
+      const auto before = std::find_if(records.begin(), records.end(), [&](const Record& other) {
+        return is_of(other, record.matrix.hash, record.matrix.name, record.problem, record.threads);
+      });
+      if (before == records.end()) {
+        records.push_back(std::move(record));
+      } else {
+        *before = std::move(record);
+        ++num_repeated;
+      }
+    }
+    if (num_repeated > 0)
+      spdlog::warn("{}: {} of its records take the place of earlier ones of the same matrix and problem",
+                   file, num_repeated);
   }
   return records;
 }
@@ -54,9 +78,7 @@ const Record* RecordFile::find(const std::string& matrix_hash, const std::string
                                const schedule::Problem& problem, int threads) const {
   const std::string name = stored_text(matrix_name);
   for (const Record& record : records_)
-    if (record.matrix.hash == matrix_hash && record.matrix.name == name && record.problem == problem &&
-        record.threads == threads)
-      return &record;
+    if (is_of(record, matrix_hash, name, problem, threads)) return &record;
   return nullptr;
 }
 

@@ -10,7 +10,8 @@
 
 namespace waco::bench {
 
-/// All records of the files, in order. A torn last line (of a run that was killed) is dropped with a warning.
+/// All records of the files, in order. Of several of one matrix, problem and number of threads the last
+/// counts, with a warning. A torn last line (of a run that was killed) is dropped with a warning.
 /// Throws InputError when a file can't be read, holds something else, is of a newer version, or when machines
 /// are mixed.
 std::vector<Record> read_records(const std::vector<std::string>& files);

@@ -22,6 +22,19 @@ TEST_CASE("markdown_report: every matrix is a row by nonzeros, with one column a
   CHECK_THAT(text, Catch::Contains(rows));
 }
 
+TEST_CASE("markdown_report: matrices of one name and size are rows of their own", "[bench]") {
+  Record other = record("same", 250, 500, 2000);
+  other.matrix.hash = "fedcba9876543210";
+  const std::string text = markdown_report({record("same", 500, 250, 2000), other});
+  CHECK_THAT(text, Catch::Contains("| same | 50 | 2.00 (0.50) |\n| same | 50 | 4.00 (2.00) |\n"));
+}
+
+TEST_CASE("markdown_report: a name ends no cell", "[bench]") {
+  const std::string text = markdown_report({record("a|b\\|c\nd", 500, 250, 2000)});
+  CHECK_THAT(text, Catch::Contains("| a\\|b\\\\\\|c d | 50 |"));
+  CHECK_THAT(text, Catch::Contains("| spmm f32 J=32 | a\\|b\\\\\\|c d | fast | 0.50 |"));
+}
+
 TEST_CASE("markdown_report: the summary has geometric means and names the clear losses", "[bench]") {
   const std::string text = markdown_report({record("won", 250, 500, 2000), record("lost", 500, 250, 2000)});
   CHECK_THAT(text, Catch::Contains("| spmm f32 J=32 | 2 | 2.83 | 2.00 | 2.26 | 2.83 | 1.00 | 1 |"));

@@ -159,6 +159,21 @@ TEST_CASE("record_file: a torn last line is cut off before the file grows", "[be
   CHECK(records[1].matrix.name == "b");
 }
 
+TEST_CASE("record_file: a matrix that is in two files counts once, as the last says", "[bench]") {
+  const TemporaryFolder folder;
+  const std::string first = (folder.path() / "first.jsonl").string(),
+                    second = (folder.path() / "second.jsonl").string();
+  Record other_threads = record("a", 500, 600, 700);
+  other_threads.threads = 1;
+  std::ofstream(first) << line_of(record("a", 500, 600, 700)) << line_of(record("b", 500, 600, 700));
+  std::ofstream(second) << line_of(record("a", 250, 600, 700)) << line_of(other_threads);
+  const auto records = read_records({first, second});
+  REQUIRE(records.size() == 3);
+  CHECK(records[0].find(kWaco)->time_ns.median == 250);
+  CHECK(records[1].matrix.name == "b");
+  CHECK(records[2].threads == 1);
+}
+
 TEST_CASE("record_file: other kinds, newer versions, damage and mixed machines are refused", "[bench]") {
   const std::string line = line_of(record("a", 500, 600, 700));
   CHECK(complaint(line).empty());
