@@ -233,4 +233,32 @@ TEST_CASE("kernel: mttkrp formats equal the reference", "[codegen]") {
     check_on_several_matrices(text);
 }
 
+/// The third row holds nothing, nor do the second and fourth k and the third l: the checked kernel finds NaN
+/// in their rows of the operands.
+TEST_CASE("kernel: rows of operands that no nonzero meets play no part in mttkrp", "[codegen]") {
+  matrix::SparseTensor tensor;
+  tensor.dims = {4, 5, 4};
+  tensor.coords.resize(3);
+  const int64_t entries[][3] = {{0, 0, 1}, {0, 0, 3}, {0, 2, 0}, {1, 4, 1}, {3, 0, 0}, {3, 2, 3}, {3, 4, 3}};
+  for (const auto& entry : entries) {
+    for (size_t m = 0; m < 3; ++m) tensor.coords[m].push_back(entry[m]);
+    tensor.values.push_back(1.5);
+  }
+  matrix::SparseTensor empty;
+  empty.dims = tensor.dims;
+  empty.coords.resize(3);
+  for (const char* text : {
+           "mttkrp f32 J=16 | A: i:U k:U l:C | loop: i k l j | par: serial",
+           "mttkrp f64 J=20 | A: i:U k:U l:C | loop: i k l j | par: i static x2 | unroll 4",
+           "mttkrp f32 J=16 | A: i:U k:U l:C | loop: i l k j | par: serial",
+           "mttkrp f64 J=8 | A: i:U k:C l:C | loop: i l k j | par: i balanced x2",
+           "mttkrp f32 J=16 | A: i:U k:U l:C | loop: i k l j | par: l static x2",
+           "mttkrp f32 J=16 | A: k:U l:C i:C | loop: k l i j | par: serial",
+       }) {
+    INFO(text);
+    CHECK(check_point(schedule::parse(text), tensor, test_cache()) == "");
+    CHECK(check_point(schedule::parse(text), empty, test_cache()) == "");
+  }
+}
+
 }  // namespace waco::codegen

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <set>
 
 #include "waco/base/error.hpp"
 #include "waco/codegen/kernel.hpp"
@@ -76,17 +77,24 @@ class GuardedBytes {
   char *begin_ = nullptr, *data_ = nullptr;
 };
 
-template <class Bytes>
-void poison(Bytes& bytes, int value_bytes) {
-  for (size_t at = 0; at + static_cast<size_t>(value_bytes) <= bytes.size();
-       at += static_cast<size_t>(value_bytes)) {
+void poison(char* data, size_t size, int value_bytes) {
+  for (size_t at = 0; at + static_cast<size_t>(value_bytes) <= size; at += static_cast<size_t>(value_bytes)) {
     const float f = std::numeric_limits<float>::quiet_NaN();
     const double d = std::numeric_limits<double>::quiet_NaN();
     if (value_bytes == 4)
-      std::memcpy(bytes.data() + at, &f, 4);
+      std::memcpy(data + at, &f, 4);
     else
-      std::memcpy(bytes.data() + at, &d, 8);
+      std::memcpy(data + at, &d, 8);
   }
+}
+
+/// Poisons the rows of a dense operand that no nonzero meets. `met` is the coordinate of every nonzero.
+void poison_rest(GuardedBytes& dense, const std::vector<int64_t>& met, int64_t rhs, int value_bytes) {
+  const std::set<int64_t> rows(met.begin(), met.end());
+  const auto row_bytes = static_cast<size_t>(rhs * value_bytes);
+  for (size_t row = 0; row * row_bytes < dense.size(); ++row)
+    if (!rows.contains(static_cast<int64_t>(row)))
+      poison(dense.data() + row * row_bytes, row_bytes, value_bytes);
 }
 
 }  // namespace
@@ -171,8 +179,13 @@ std::string check_point(const schedule::SuperSchedule& point, const matrix::Spar
   const std::array<int64_t, 2> elements = measure::dense_elements(problem, tensor.dims);
   GuardedBytes dense0(elements[0] * bytes, operands.data(0));
   GuardedBytes dense1(elements[1] * bytes, operands.data(1));
+  if (num_stored == tensor.num_nonzeros()) {  // without fill: only nonzeros are multiplied with anything
+    const size_t mode = problem.op == schedule::Op::kSddmm ? 0 : 1;
+    poison_rest(dense0, tensor.coords[mode], problem.rhs, bytes);
+    if (elements[1] > 0) poison_rest(dense1, tensor.coords[mode + 1], problem.rhs, bytes);
+  }
   std::vector<char> scratch(static_cast<size_t>(scratch_bytes(point, dims, num_stored)) + 64);
-  poison(scratch, bytes);
+  poison(scratch.data(), scratch.size(), bytes);
   std::vector<int64_t> bounds;
   waco_call call{};
   call.dense[0] = dense0.data();
@@ -188,7 +201,7 @@ std::string check_point(const schedule::SuperSchedule& point, const matrix::Spar
     call.partition = bounds.data();
   }
   for (int run = 0; run < 2; ++run) {  // twice: a kernel that accumulates is wrong the second time
-    if (run == 0) poison(out, bytes);
+    if (run == 0) poison(out.data(), out.size(), bytes);
     if (library.kernel()(&storage.abi(), &call) != WACO_OK) return "returned an error";
     const bool in_storage_order = schedule::output_is_sparse(problem.op);
     std::vector<double> values;

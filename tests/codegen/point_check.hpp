@@ -24,8 +24,8 @@ struct Case {
 Case random_case(uint64_t seed, int64_t n, const std::string& only_op);
 
 /// Packs, compiles, runs twice and compares; also compares predicted with packed storage. Empty when all is
-/// right, otherwise what is wrong. The kernel is written for vectors of `vector_bytes`; 0: of the compiler's
-/// target.
+/// right, otherwise what is wrong. Where A is stored without fill, rows of dense operands that no nonzero
+/// meets are NaN. The kernel is written for vectors of `vector_bytes`; 0: of the compiler's target.
 std::string check_point(const schedule::SuperSchedule& point, const matrix::SparseTensor& tensor,
                         const measure::KernelCache& cache, int vector_bytes = 0);
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "waco/codegen/kernel_shape.hpp"
@@ -66,6 +67,7 @@ class Emitter {
                        const Body& body);
   void emit_balanced_loop(const std::string& name, const Body& body);
   void emit_compressed_loop(int depth, Env env);
+  std::pair<std::string, std::string> compressed_bounds(const Env& env, int level) const;
   void emit_slot_loop(int depth, Env env);
   void emit_dense_outer_loop(int depth, const Env& env);
   void emit_dense_steps(int num_vectors, const Body& body);
@@ -83,6 +85,7 @@ class Emitter {
   void emit_row_buffer(int depth, const Env& env);
   void emit_body(const Env& env);
   void emit_factored(int depth, const Env& env);
+  bool notes_met(const schedule::Loop& loop) const;
   void declare(const std::vector<Accumulator>& accumulators, bool from_output);
   std::vector<Accumulator> accumulators(const Env& env, bool split) const;
   std::vector<Leaf> leaves(const Env& env) const;

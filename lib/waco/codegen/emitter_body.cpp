@@ -7,6 +7,7 @@
 namespace waco::codegen {
 
 using schedule::Loop;
+using schedule::LoopKind;
 using schedule::Op;
 using schedule::Var;
 
@@ -144,15 +145,29 @@ void Emitter::emit_row_buffer(int depth, const Env& env) {
   for (const Accumulator& row : rows) flush_row_buffer(row);
 }
 
-/// A loop whose sum is multiplied once by an operand that does not change in it.
+/// Whether a factored loop has to note that it met a nonzero, because its bounds don't tell.
+bool Emitter::notes_met(const Loop& l) const {
+  return l.kind != LoopKind::kCompressed || l.parallel || may_skip(shape_, l);
+}
+
+/// A loop whose sum is multiplied once by an operand that does not change in it, and not at all where the
+/// loop meets no nonzero: an infinite element would turn the sum of nothing into NaN.
 void Emitter::emit_factored(int depth, const Env& env) {
   target_ = "t";
   split_ = shape_.split_accumulators;
   const std::vector<Accumulator> sums = accumulators(env, split_);
-  out_.open("{{");
+  const bool notes = notes_met(loop(depth));
+  if (notes) {
+    out_.open("{{");
+    out_.line("bool met = false;");
+  } else {
+    const auto [begin, end] = compressed_bounds(env, loop(depth).level);
+    out_.open("if ({} < {}) {{", begin, end);
+  }
   push();
   declare(sums, false);
   emit_nest(depth, env);
+  if (notes) out_.open("if (met) {{");
   const int count = vectors_per_accumulator();
   for (const Accumulator& sum : sums) {
     if (sum.copy > 0) continue;
@@ -164,6 +179,7 @@ void Emitter::emit_factored(int depth, const Env& env) {
       out_.line("c{}_{} += {} * ({});", stem.substr(1), v, operand_vector(shape_.factored, env, v), all);
     }
   }
+  if (notes) out_.close();
   pop();
   out_.close();
   target_ = "c";

@@ -125,17 +125,20 @@ void Emitter::emit_balanced_loop(const std::string& name, const Body& body) {
   out_.close();
 }
 
+/// The positions of a C level (or tuple) below its parent: first, and one past the last.
+std::pair<std::string, std::string> Emitter::compressed_bounds(const Env& env, int level) const {
+  const std::string parent = parent_position(env, level);
+  const std::string begin = fmt::format("(int64_t)pos{}[{}]", level, parent);
+  const std::string end = fmt::format("(int64_t)pos{}[{} + 1]", level, parent);
+  if (level != 1 || !shape_.cuts_rows) return {begin, end};
+  return {fmt::format("waco_max({}, cut_begin)", begin), fmt::format("waco_min({}, cut_end)", end)};
+}
+
 void Emitter::emit_compressed_loop(int depth, Env env) {
   const Loop& l = loop(depth);
   const int level = l.level;
-  const std::string parent = parent_position(env, level);
   const std::string p = fmt::format("p{}", level);
-  std::string begin = fmt::format("(int64_t)pos{}[{}]", level, parent);
-  std::string end = fmt::format("(int64_t)pos{}[{} + 1]", level, parent);
-  if (level == 1 && shape_.cuts_rows) {
-    begin = fmt::format("waco_max({}, cut_begin)", begin);
-    end = fmt::format("waco_min({}, cut_end)", end);
-  }
+  const auto [begin, end] = compressed_bounds(env, level);
   if (depth == shape_.nest.innermost_sparse && shape_.axis == VectorAxis::kPositions)
     return emit_position_vectors(env, begin, end);
 
@@ -257,6 +260,7 @@ void Emitter::emit_dense_steps(int num_vectors, const Body& body) {
 void Emitter::emit_after_binding(int depth, Env env) {
   int blocks = 0;
   for (const int group : loop(depth).located) blocks += emit_locate(group, env);
+  if (target_ == "t" && notes_met(loop(depth))) out_.line("met = true;");
   emit_nest(depth + 1, env);
   for (int b = 0; b < blocks; ++b) {
     pop();

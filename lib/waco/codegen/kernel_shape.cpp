@@ -32,13 +32,6 @@ bool binds_reduction(Op op, const Loop& loop) {
   return std::any_of(loop.vars.begin(), loop.vars.end(), [&](Var v) { return !is_output(op, v); });
 }
 
-/// Whether a level located after this loop can be absent, so that the rest of the nest is conditional.
-bool may_skip(const KernelShape& shape, const Loop& loop) {
-  return std::any_of(loop.located.begin(), loop.located.end(), [&](int level) {
-    return shape.point.format.levels[static_cast<size_t>(level)].kind != LevelKind::kUncompressed;
-  });
-}
-
 int largest_power_of_two_divisor(int value, int limit) {
   int result = 1;
   while (result * 2 <= limit && value % (result * 2) == 0) result *= 2;
@@ -272,6 +265,12 @@ void choose_zeroing(KernelShape& shape) {
 }
 
 }  // namespace
+
+bool may_skip(const KernelShape& shape, const Loop& loop) {
+  return std::any_of(loop.located.begin(), loop.located.end(), [&](int level) {
+    return shape.point.format.levels[static_cast<size_t>(level)].kind != LevelKind::kUncompressed;
+  });
+}
 
 int num_registers(const Binding& binding) {
   return binding.vector_bytes == 64 ? 32 : 16;

@@ -55,6 +55,9 @@ struct KernelShape {
 
 KernelShape shape_kernel(const schedule::SuperSchedule& point, const Binding& binding);
 
+/// Whether a level located after this loop can be absent, so that the rest of the nest is conditional.
+bool may_skip(const KernelShape& shape, const schedule::Loop& loop);
+
 /// Vector registers of the target: 32 with 512-bit vectors, else 16.
 int num_registers(const Binding& binding);
 
