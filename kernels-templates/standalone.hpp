@@ -195,6 +195,10 @@ extern "C" int waco_run(waco_handle* handle, const void* b, const void* c, void*
   const int reads = part->a.num_stored > 0, writes = WACO_PLAN_OP == WACO_SDDMM ? reads : part->a.dim[0] > 0;
   if ((reads && (!b || (reads_c && !c))) || (writes && !out)) return WACO_BAD_ARGUMENT;
   if (!writes) return WACO_OK;
+  if (!reads) { /* a kernel may load a row of an operand before it finds that nothing meets it */
+    memset(out, 0, (size_t)(part->a.dim[0] * WACO_PLAN_RHS) * sizeof(waco_value));
+    return WACO_OK;
+  }
   struct waco_call call;
   memset(&call, 0, sizeof call);
   call.dense[0] = b;

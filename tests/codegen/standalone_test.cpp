@@ -206,3 +206,37 @@ int main(void) {
   REQUIRE(linked.ok());
   CHECK(run_process({folder.file("main")}).end.code == 0);
 }
+
+TEST_CASE("standalone: an operand without nonzeros is multiplied with null operands", "[codegen]") {
+  const Folder folder;
+  const auto run = [&](const std::string& command) {
+    const RunResult result = run_process({"sh", "-c", "cd \"$0\" && " + command, folder.file("")});
+    INFO(command << "\n" << result.err);
+    CHECK(result.end.code == 0);
+    return result.ok();
+  };
+  std::ofstream(folder.file("main.cpp")) << R"(
+#include "kernel.cpp"
+int main(void) {
+  const int64_t dims[] = {3, 4, 5};
+  const int64_t* coords[] = {0, 0, 0};
+  float out[3 * 8];
+  for (int x = 0; x < 24; ++x) out[x] = 7;
+  waco_handle* handle;
+  if (waco_create_coo(dims, 0, coords, 0, 0, 0, &handle)) return 1;
+  if (waco_run(handle, 0, 0, out)) return 2;
+  for (int x = 0; x < 24; ++x)
+    if (out[x] != 0) return 3;
+  waco_destroy(handle);
+  return 0;
+}
+)";
+  for (const char* text : {"mttkrp f32 J=8 | A: i:U k:U l:C | loop: i k l j | par: serial",
+                           "mttkrp f32 J=8 | A: k:U l:U i:C | loop: k l i j | par: serial"}) {
+    std::ofstream(folder.file("kernel.cpp"))
+        << codegen::emit_standalone(schedule::parse(text), codegen::any_shape(), 32, {});
+    INFO(text);
+    REQUIRE(run("g++ -std=c++17 -O1 -march=native -Wno-psabi -fopenmp main.cpp -o main"));
+    CHECK(run("./main"));
+  }
+}
