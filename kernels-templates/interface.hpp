@@ -52,7 +52,8 @@ int waco_create_coo(const int64_t* dims, int64_t nnz, const int64_t* const* coor
      spmv    out[rows]      = A B           B [cols]
      spmm    out[rows, J]   = A B           B [cols, J]
      sddmm   out[stored]    = A * (B C)     B [rows, K], C [cols, K] (that is K x cols, column-major);
-                                            `stored` is waco_num_stored, the order that of the packed values
+                                            `stored` is waco_num_stored, the order that of the packed values;
+                                            padding is no part of the result: anything may stand there
      mttkrp  out[dim0, J]   = A (B (x) C)   B [dim1, J], C [dim2, J]
    C is not read by spmv and spmm and may be null. */
 int waco_run(waco_handle* handle, const void* b, const void* c, void* out);
