@@ -159,7 +159,8 @@ static inline int waco_pack_halves(struct waco_packer* p, int threads) {
   struct waco_storage joined;
   struct waco_packer whole = *p;
   waco_begin_storage(&whole, &format, p->out->value_bytes, &joined);
-  if (waco_crd_bytes(joined.level[1].extent) > 4) return kWacoNotDirect;
+  joined.level[0].crd_bytes = p->out->level[0].crd_bytes;
+  if (joined.level[1].crd_bytes > 4) return kWacoNotDirect;
   /* Blocks of one column are packed by few threads where most columns are empty (see waco_pack_blocks). */
   if (4 * waco_block_threads(&whole) < threads) return kWacoNotDirect;
   /* Sizes that only this format has, before anything is allocated. */

@@ -52,6 +52,7 @@ static inline void waco_begin_storage(struct waco_packer* p, const struct waco_f
     const int64_t split = format->split[mode], dim = p->dims[mode];
     const int64_t blocks = dim / split + (dim % split > 0);
     out->level[l].extent = format->level[l].inner ? split : blocks;
+    out->level[l].crd_bytes = kind == WACO_U ? 0 : waco_crd_bytes(out->level[l].extent);
     const int joined = l + 1 < p->levels && format->level[l + 1].kind == WACO_S;
     p->group_last[l] = joined ? p->group_last[l + 1] : l;
     if (p->last_counted == 0 && kind != WACO_U) p->last_counted = l;

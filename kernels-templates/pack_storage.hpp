@@ -5,6 +5,7 @@
 #include "abi.hpp"
 #include "pack_memory.hpp"
 
+/* Bytes of the narrowest coordinates below `extent`. */
 static inline int waco_crd_bytes(int64_t extent) {
   return extent <= (int64_t)1 << 8 ? 1 : extent <= (int64_t)1 << 16 ? 2 : extent <= (int64_t)1 << 31 ? 4 : 8;
 }
@@ -97,7 +98,6 @@ static inline int64_t waco_pos_count(const struct waco_storage* s, int l) {
 static inline int waco_allocate_level(struct waco_storage* s, int l) {
   struct waco_level* level = &s->level[l];
   if (s->format.level[l].kind == WACO_U) return 1;
-  level->crd_bytes = waco_crd_bytes(level->extent);
   level->crd = waco_allocate(level->num_positions, level->crd_bytes);
   if (waco_pos_count(s, l) > 0) level->pos = waco_allocate(waco_pos_count(s, l), s->pos_bytes);
   return level->crd && (level->pos || waco_pos_count(s, l) == 0);

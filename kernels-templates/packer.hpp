@@ -89,8 +89,7 @@ static inline int waco_pack_directly(struct waco_packer* p) {
 #endif
   if (!pack || p->nnz >= INT32_MAX) return kWacoNotDirect;
   for (int l = 0; l < p->levels; ++l)
-    if (p->format->level[l].kind != WACO_U && waco_crd_bytes(p->out->level[l].extent) > 4)
-      return kWacoNotDirect;
+    if (p->out->level[l].crd_bytes > 4) return kWacoNotDirect;
   const int found = waco_find_rows(p, p->threads);
   if (found <= 0) return found < 0 ? WACO_OUT_OF_MEMORY : kWacoNotDirect;
   return pack(p, p->threads);
@@ -129,6 +128,7 @@ struct waco_input {
   const int64_t* row_ptr;   /* [dims[0] + 1], from 0 ascending to nnz; null: coords[0] is given */
   const void* values;       /* [nnz], or null for zeros */
   int value_bytes;          /* of the input: 4 or 8 */
+  const int32_t* crd_bytes; /* [levels] of a packed coordinate at least: 0, 1, 2, 4 or 8; null: 0 */
 };
 
 /// Packs a sparse operand of distinct nonzeros, fastest when sorted by mode, with `value_bytes` 4 or 8;
@@ -155,6 +155,10 @@ static inline int waco_pack(const struct waco_format* format, const struct waco_
     p.coords[m] = input->coords[m];
   }
   waco_begin_storage(&p, format, value_bytes, out);
+  for (int l = 0; l < p.levels && input->crd_bytes; ++l) {
+    int32_t* bytes = &out->level[l].crd_bytes;
+    if (*bytes && *bytes < input->crd_bytes[l]) *bytes = input->crd_bytes[l];
+  }
   return waco_pack_prepared(&p, directly);
 }
 

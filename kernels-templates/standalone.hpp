@@ -78,21 +78,8 @@ struct waco_handle {
   struct waco_part part[WACO_NUM_PARTS];
 };
 
-/* Rewrites a level's coordinates, or its pos, with `to` bytes an element. Packing takes the narrowest width
-   that fits; the kernel may have been compiled for a larger operand. */
-static int waco_widen_crd(struct waco_level* level, int32_t to) {
-  if (!level->crd || level->crd_bytes == to) return WACO_OK;
-  if (level->crd_bytes > to) return WACO_UNFIT;
-  struct waco_level wide = *level;
-  wide.crd_bytes = to;
-  wide.crd = waco_allocate(level->num_positions, to);
-  if (!wide.crd) return WACO_OUT_OF_MEMORY;
-  for (int64_t n = 0; n < level->num_positions; ++n) waco_store_crd(&wide, n, waco_load_crd(level, n));
-  free(level->crd);
-  *level = wide;
-  return WACO_OK;
-}
-
+/* Rewrites a level's pos with `to` bytes an element. Packing takes the narrowest width that fits; the kernel
+   may have been compiled for a larger operand. */
 static int waco_widen_pos(struct waco_storage* a, int level, int32_t to) {
   if (!a->level[level].pos || a->pos_bytes == to) return WACO_OK;
   if (a->pos_bytes > to) return WACO_UNFIT;
@@ -105,13 +92,14 @@ static int waco_widen_pos(struct waco_storage* a, int level, int32_t to) {
   return WACO_OK;
 }
 
-/* Gives the operand the widths that the kernel was compiled for, or says that it does not fit. */
+/* Gives pos the width that the kernel was compiled for, or says that the operand does not fit. Coordinates
+   were packed at least as wide as the kernel's. */
 static int waco_fit(const struct waco_part_plan* plan, struct waco_storage* a) {
   for (int m = 0; m < plan->format.order; ++m)
     if (plan->exact[m] && a->dim[m] % plan->format.split[m] != 0) return WACO_UNFIT;
   for (int l = 0; l < plan->format.num_levels; ++l) {
-    int status = waco_widen_pos(a, l, plan->pos_bytes);
-    if (status == WACO_OK) status = waco_widen_crd(&a->level[l], plan->crd_bytes[l]);
+    if (a->level[l].crd_bytes != plan->crd_bytes[l]) return WACO_UNFIT;
+    const int status = waco_widen_pos(a, l, plan->pos_bytes);
     if (status != WACO_OK) return status;
   }
   a->pos_bytes = plan->pos_bytes;
@@ -163,7 +151,8 @@ extern "C" int waco_create_coo(const int64_t* dims, int64_t nnz, const int64_t* 
   if (!handle) return WACO_BAD_ARGUMENT;
   *handle = 0;
   if (!dims || nnz < 0 || !coords || (nnz > 0 && !values)) return WACO_BAD_ARGUMENT;
-  struct waco_input input = {dims, nnz, {0, 0, 0}, 0, values, (int)sizeof(waco_value)};
+  struct waco_input input = {
+      dims, nnz, {0, 0, 0}, 0, values, (int)sizeof(waco_value), waco_plan_parts[0].crd_bytes};
   for (int m = 0; m < waco_plan_parts[0].format.order; ++m) {
     if (nnz > 0 && !coords[m]) return WACO_BAD_ARGUMENT;
     input.coords[m] = coords[m];
@@ -182,7 +171,8 @@ extern "C" int waco_create_csr(int64_t rows, int64_t cols, const int64_t* row_pt
   const int64_t nnz = row_ptr[rows];
   if (descents >> 63 || nnz < 0 || (nnz > 0 && (!col_idx || !values))) return WACO_BAD_ARGUMENT;
   const int64_t dims[3] = {rows, cols, 1};
-  const struct waco_input input = {dims, nnz, {0, col_idx, 0}, row_ptr, values, (int)sizeof(waco_value)};
+  const struct waco_input input = {
+      dims, nnz, {0, col_idx, 0}, row_ptr, values, (int)sizeof(waco_value), waco_plan_parts[0].crd_bytes};
   return waco_create(&input, threads, rhs, handle);
 }
 

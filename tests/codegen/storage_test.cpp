@@ -574,7 +574,7 @@ FormatSchedule direct_format(Random& random, int order) {
 /// What packing a matrix of zeros given by coordinates returns.
 int pack_status(const waco_format& format, const int64_t* dims, int64_t nnz, const int64_t* const* coords,
                 int threads) {
-  const waco_input input = {dims, nnz, {coords[0], coords[1], nullptr}, nullptr, nullptr, 4};
+  const waco_input input = {dims, nnz, {coords[0], coords[1], nullptr}, nullptr, nullptr, 4, nullptr};
   waco_storage storage;
   const int status = waco_pack(&format, &input, 4, threads, 1, &storage);
   waco_free(&storage);
@@ -663,7 +663,8 @@ TEST_CASE("packer: row pointers in place of rows pack to the same arrays, sorted
     const waco_format abi_format = to_abi(format, Op::kSpmv);
     const waco_input input = {
         dims.data(),    tensor.num_nonzeros(), {nullptr, tensor.coords[1].data(), nullptr},
-        row_ptr.data(), tensor.values.data(),  8};
+        row_ptr.data(), tensor.values.data(),  8,
+        nullptr};
     INFO("round " << round << ": " << schedule::to_text(format, Op::kSpmv));
     waco_storage packed;
     REQUIRE(waco_pack(&abi_format, &input, 8, 3, 1, &packed) == WACO_OK);
@@ -676,8 +677,13 @@ TEST_CASE("packer: row pointers of many chunks of nonzeros pack to the same arra
   Random random(37);
   const SparseTensor tensor = random_tensor(random, {700, 2000}, 40000);
   const auto row_ptr = matrix::row_pointers(tensor);
-  const waco_input input = {tensor.dims.data(), tensor.num_nonzeros(), {nullptr, tensor.coords[1].data()},
-                            row_ptr.data(),     tensor.values.data(),  8};
+  const waco_input input = {tensor.dims.data(),
+                            tensor.num_nonzeros(),
+                            {nullptr, tensor.coords[1].data()},
+                            row_ptr.data(),
+                            tensor.values.data(),
+                            8,
+                            nullptr};
   for (std::string text : kDirectMatrices) {
     if (text.find("i1") != std::string::npos) text += " i/4";
     if (text.find("k1") != std::string::npos) text += " k/3";
@@ -689,6 +695,29 @@ TEST_CASE("packer: row pointers of many chunks of nonzeros pack to the same arra
       waco_storage packed;
       REQUIRE(waco_pack(&abi_format, &input, 8, threads, 1, &packed) == WACO_OK);
       require_identical(Storage(packed).abi(), expected.abi());
+    }
+  }
+}
+
+TEST_CASE("packer: coordinates are packed as wide as is asked for", "[codegen]") {
+  Random random(41);
+  const SparseTensor tensor = random_tensor(random, {700, 2000}, 20000);
+  for (std::string text : kDirectMatrices) {
+    if (text.find("i1") != std::string::npos) text += " i/4";
+    if (text.find("k1") != std::string::npos) text += " k/3";
+    const FormatSchedule format = format_of(text);
+    const Storage narrow = pack(tensor, format, Op::kSpmv, ValueType::kF64, 1, false);
+    for (const int bytes : {1, 4, 8}) {
+      INFO(text << ", " << bytes << " bytes");
+      const Storage wide = pack(tensor, format, Op::kSpmv, ValueType::kF64, 3, true, bytes);
+      for (size_t l = 0; l < format.levels.size(); ++l) {
+        const waco_level &level = wide.abi().level[l], &expected = narrow.abi().level[l];
+        const bool stores = format.levels[l].kind != LevelKind::kUncompressed;
+        CHECK(level.crd_bytes == (stores ? std::max(bytes, expected.crd_bytes) : 0));
+        REQUIRE(read_crd(level) == read_crd(expected));
+      }
+      const int64_t value_bytes = narrow.abi().num_stored * narrow.abi().value_bytes;
+      REQUIRE(bytes_of(wide.abi().values, value_bytes) == bytes_of(narrow.abi().values, value_bytes));
     }
   }
 }

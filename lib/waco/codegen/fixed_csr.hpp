@@ -17,8 +17,8 @@ inline constexpr const char* kBaselineFlags = "-O3 -march=native -ffast-math -Wn
 /// Bytes of every coordinate of the baseline's operand: 4, and 8 where a dimension is above 2^31.
 int baseline_crd_bytes(const std::vector<int64_t>& dims);
 
-/// The operand of the baseline: csr_point(problem).format, its coordinates widened to
-/// baseline_crd_bytes(), as every CSR library holds them.
+/// The operand of the baseline: csr_point(problem).format with coordinates of baseline_crd_bytes(), as every
+/// CSR library holds them.
 Storage pack_fixed_csr(const matrix::SparseTensor& tensor, const schedule::Problem& problem, int threads);
 
 /// Source of the baseline, with the entry point of every kernel: rows in dynamic chunks of waco_call.chunk

@@ -2,6 +2,7 @@
 #include "waco/codegen/storage.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "kernels-templates/packer.hpp"
@@ -56,7 +57,7 @@ int64_t Storage::bytes() const {
 }
 
 Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule& format, schedule::Op op,
-             schedule::ValueType type, int threads, bool directly) {
+             schedule::ValueType type, int threads, bool directly, int least_crd_bytes) {
   WACO_ASSERT(tensor.order() == schedule::sparse_order(op));
   WACO_ASSERT(static_cast<int>(tensor.coords.size()) == tensor.order());
   waco_input input{};
@@ -69,6 +70,9 @@ Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule&
   input.nnz = tensor.num_nonzeros();
   input.values = tensor.values.data();
   input.value_bytes = sizeof(double);
+  std::array<int32_t, WACO_MAX_LEVELS> crd_bytes;
+  crd_bytes.fill(least_crd_bytes);
+  input.crd_bytes = crd_bytes.data();
   waco_storage packed;
   const int status =
       waco_pack(&abi_format, &input, schedule::value_bytes(type), threads, directly ? 1 : 0, &packed);

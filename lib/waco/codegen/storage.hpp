@@ -33,9 +33,10 @@ class Storage {
 };
 
 /// Packs `tensor` on `threads` threads. Throws EnvironmentError when memory runs out. With `directly` false
-/// the format's direct way is not taken, which gives the same arrays and is there to check that.
+/// the format's direct way is not taken, which gives the same arrays and is there to check that. Coordinates
+/// take the fewest bytes that hold them, but no fewer than `least_crd_bytes`.
 Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule& format, schedule::Op op,
-             schedule::ValueType type, int threads, bool directly = true);
+             schedule::ValueType type, int threads, bool directly = true, int least_crd_bytes = 0);
 
 /// How sorted input is packed without sorting; kNone: only as any format is (kernels-templates/packer.hpp).
 enum class DirectPacking { kNone, kConcordant, kLanes, kBlocks, kHalves, kColumns };
