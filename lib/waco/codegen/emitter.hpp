@@ -106,6 +106,8 @@ class Emitter {
   void flush_dense(const Accumulator& accumulator);
   void flush_sparse(const Accumulator& accumulator);
   void flush_spmv(const Accumulator& accumulator);
+  void flush_lanes(const std::string& sums, const std::string& base, int count);
+  std::string output_of_lane(const std::string& base, const std::string& lane) const;
   void flush_row_buffer(const Accumulator& accumulator);
   std::string output_row(const Accumulator& accumulator);
   std::string sum_of(const std::string& name, int count) const;

@@ -102,33 +102,44 @@ void Emitter::flush_spmv(const Accumulator& acc) {
     return;
   }
   const std::string first = full_index(acc.env, 0);
-  const bool sorted = format().sort_window > 1;
   for (int v = 0; v < shape_.num_vectors; ++v) {
     const int in_block = std::min(shape_.lanes, split(0) - v * shape_.lanes);
     const std::string base = fmt::format("{} + {}", first, v * shape_.lanes);
-    const std::string count = shape_.binding.exact[0]
-                                  ? std::to_string(in_block)
-                                  : fmt::format("waco_min({}, d0 - ({}))", in_block, base);
-    if (sorted) {
-      out_.line("for (int64_t lane = 0; lane < {}; ++lane) out[row_of[{} + lane]] {} {}_{}[lane];", count,
-                base, assign, acc.name, v);
+    const std::string sums = fmt::format("{}_{}", acc.name, v);
+    if (shape_.binding.exact[0]) {
+      flush_lanes(sums, base, in_block);
       continue;
     }
-    const std::string at = fmt::format("out + ({}{})", base, shape_.carries ? " - row_shift" : "");
-    const std::string whole =
-        fmt::format("store{0}({1}, {2}{3}_{4});", vec(), at,
-                    shape_.stores ? "" : fmt::format("load{}({}) + ", vec(), at), acc.name, v);
-    const std::string some =
-        fmt::format("for (int64_t lane = 0; lane < {}; ++lane) ({})[lane] {} {}_{}[lane];", count, at, assign,
-                    acc.name, v);
-    if (in_block < shape_.lanes) {
-      out_.line("{}", some);
-    } else if (shape_.binding.exact[0]) {
-      out_.line("{}", whole);
-    } else {
-      out_.line("if ({} + {} <= d0) {} else {}", base, in_block, whole, some);
-    }
+    out_.open("if ({} + {} <= d0) {{", base, in_block);
+    flush_lanes(sums, base, in_block);
+    out_.close();
+    out_.open("else {{");
+    // By way of memory: a vector of which lanes are picked at run time would be there from the start.
+    out_.line("value_t rest[{}];", shape_.lanes);
+    out_.line("store{}(rest, {});", vec(), sums);
+    out_.line("for (int64_t lane = 0; lane < d0 - ({}); ++lane) {} {} rest[lane];", base,
+              output_of_lane(base, "lane"), assign);
+    out_.close();
   }
+}
+
+/// The output of a lane when the first one's row is `base`.
+std::string Emitter::output_of_lane(const std::string& base, const std::string& lane) const {
+  if (format().sort_window > 1) return fmt::format("out[row_of[{} + {}]]", base, lane);
+  return fmt::format("out[{} + {}{}]", base, lane, shape_.carries ? " - row_shift" : "");
+}
+
+/// The first `count` lanes of a vector of sums, all of rows that exist.
+void Emitter::flush_lanes(const std::string& sums, const std::string& base, int count) {
+  if (count < shape_.lanes || format().sort_window > 1) {
+    for (int lane = 0; lane < count; ++lane)
+      out_.line("{} {} {}[{}];", output_of_lane(base, std::to_string(lane)), shape_.stores ? "=" : "+=", sums,
+                lane);
+    return;
+  }
+  const std::string at = fmt::format("out + ({}{})", base, shape_.carries ? " - row_shift" : "");
+  out_.line("store{0}({1}, {2}{3});", vec(), at, shape_.stores ? "" : fmt::format("load{}({}) + ", vec(), at),
+            sums);
 }
 
 }  // namespace waco::codegen
