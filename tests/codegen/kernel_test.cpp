@@ -141,6 +141,37 @@ TEST_CASE("kernel: spmm formats equal the reference", "[codegen]") {
     check_on_several_matrices(text);
 }
 
+/// Rows of these lengths, from column 0 on.
+matrix::SparseTensor rows_of_lengths(const std::vector<int64_t>& lengths) {
+  matrix::SparseTensor tensor;
+  tensor.dims = {static_cast<int64_t>(lengths.size()), 70};
+  tensor.coords.resize(2);
+  for (size_t row = 0; row < lengths.size(); ++row) {
+    for (int64_t column = 0; column < lengths[row]; ++column) {
+      tensor.coords[0].push_back(static_cast<int64_t>(row));
+      tensor.coords[1].push_back(column);
+      tensor.values.push_back(0.5 + 0.01 * static_cast<double>(column));
+    }
+  }
+  return tensor;
+}
+
+TEST_CASE("kernel: rows that are cut between threads equal the reference", "[codegen]") {
+  const std::vector<std::vector<int64_t>> matrices = {
+      {70}, {0, 70, 0}, {70, 70}, {1, 70, 1, 2}, {70, 0, 0, 0, 70}, {3, 0, 70, 5, 70, 1, 0, 2}};
+  for (const char* text : {
+           "spmv f32 | A: i:U k:C | loop: i k | par: i balanced x5",
+           "spmv f64 | A: i1:U k:C i0:U [i/2] | loop: i1 k i0 | par: i1 balanced x5",
+           "spmm f32 J=48 | A: i:U k:C | loop: j1 i k j0 [j/16] | par: i balanced x5",
+           "spmm f32 J=16 | A: i:U k:C | loop: i k j | par: i balanced x5 | unroll 4 stream",
+           "sddmm f32 K=16 | A: i:U j:C | loop: i j k | par: i balanced x5",
+       })
+    for (const std::vector<int64_t>& lengths : matrices) {
+      INFO(text << " on rows of " << fmt::format("{}", fmt::join(lengths.begin(), lengths.end(), " ")));
+      CHECK(check_point(schedule::parse(text), rows_of_lengths(lengths), test_cache()) == "");
+    }
+}
+
 /// Nothing past the end of an operand can be read or written here, and a wrong lane of the last vector shows.
 TEST_CASE("kernel: sizes of the dense index that are no multiple of a vector equal the reference",
           "[codegen]") {

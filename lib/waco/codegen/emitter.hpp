@@ -66,6 +66,7 @@ class Emitter {
   void emit_range_loop(int depth, const std::string& name, const std::string& begin, const std::string& end,
                        const Body& body);
   void emit_balanced_loop(const std::string& name, const Body& body);
+  void emit_cut_rows(const std::string& name, const Body& body);
   void emit_compressed_loop(int depth, Env env);
   std::pair<std::string, std::string> compressed_bounds(const Env& env, int level) const;
   void emit_slot_loop(int depth, Env env);

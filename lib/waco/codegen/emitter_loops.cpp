@@ -104,20 +104,40 @@ void Emitter::emit_balanced_loop(const std::string& name, const Body& body) {
   out_.open("for (int range = thread; range < ranges; range += threads) {{");
   push();
   out_.line("const int64_t* bounds = call->partition + 2 * range;");
-  if (!shape_.cuts_rows) {
-    out_.open("for (int64_t {0} = bounds[0], {0}_end = bounds[2]; {0} < {0}_end; ++{0}) {{", name);
+  if (shape_.cuts_rows) {
+    emit_cut_rows(name, body);
   } else {
-    out_.line("const int64_t first = bounds[0], cut_begin = bounds[1], cut_end = bounds[3];");
-    out_.line("const int64_t last = bounds[2] + (bounds[2] < n0 && cut_end > (int64_t)pos1[bounds[2]]);");
-    out_.open("for (int64_t {0} = first; {0} < last; ++{0}) {{", name);
+    out_.open("for (int64_t {0} = bounds[0], {0}_end = bounds[2]; {0} < {0}_end; ++{0}) {{", name);
+    push();
+    body();
+    pop();
+    out_.close();
   }
+  pop();
+  out_.close();
+}
+
+/// The rows of a range that may begin and end inside one. Only its first and last row can be cut: each is
+/// walked on its own, by positions of its own, so that the rows between them need not ask.
+void Emitter::emit_cut_rows(const std::string& name, const Body& body) {
+  out_.line("const int64_t first = bounds[0], cut_begin = bounds[1], cut_end = bounds[3];");
+  out_.line("const int64_t last = bounds[2] + (bounds[2] < n0 && cut_end > (int64_t)pos1[bounds[2]]);");
+  out_.open("for (int64_t {0} = first; {0} < last;) {{", name);
   push();
+  out_.line("const bool alone = {0} == first || {0} == last - 1;", name);
+  out_.line("const int64_t {0}_end = alone ? {0} + 1 : last - 1, pos_shift = alone ? {0} : 0;", name);
+  out_.line("const int64_t begin = waco_max((int64_t)pos1[{}], cut_begin);", name);
+  out_.line("const int64_t end = waco_min((int64_t)pos1[{} + 1], cut_end);", name);
+  out_.line("const pos_t row_bounds[] = {{(pos_t)begin, (pos_t)end}};");
+  out_.line("const pos_t* const row_pos = alone ? row_bounds : pos1;");
   if (shape_.carries) {
     out_.line("const bool carried = {} == first && cut_begin > (int64_t)pos1[first];", name);
     out_.line("value_t* const out = carried ? scratch + range * carry_size : out_all;");
     out_.line("const int64_t row_shift = carried ? first * carry_rows : 0;");
     emit_streams();
   }
+  out_.open("for (; {0} < {0}_end; ++{0}) {{", name);
+  push();
   body();
   pop();
   out_.close();
@@ -127,11 +147,10 @@ void Emitter::emit_balanced_loop(const std::string& name, const Body& body) {
 
 /// The positions of a C level (or tuple) below its parent: first, and one past the last.
 std::pair<std::string, std::string> Emitter::compressed_bounds(const Env& env, int level) const {
-  const std::string parent = parent_position(env, level);
-  const std::string begin = fmt::format("(int64_t)pos{}[{}]", level, parent);
-  const std::string end = fmt::format("(int64_t)pos{}[{} + 1]", level, parent);
-  if (level != 1 || !shape_.cuts_rows) return {begin, end};
-  return {fmt::format("waco_max({}, cut_begin)", begin), fmt::format("waco_min({}, cut_end)", end)};
+  const bool cut = level == 1 && shape_.cuts_rows;
+  const std::string pos = cut ? "row_pos" : fmt::format("pos{}", level);
+  const std::string parent = parent_position(env, level) + (cut ? " - pos_shift" : "");
+  return {fmt::format("(int64_t){}[{}]", pos, parent), fmt::format("(int64_t){}[{} + 1]", pos, parent)};
 }
 
 void Emitter::emit_compressed_loop(int depth, Env env) {
