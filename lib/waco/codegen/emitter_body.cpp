@@ -29,9 +29,7 @@ int Emitter::vectors_per_accumulator() const {
   if (shape_.axis != VectorAxis::kDense) return shape_.num_vectors;
   if (!schedule::dense_index_is_reduced(op())) return tile_.num_vectors;
   // Enough independent sums to hide the latency of a multiply-add, whatever the number of outputs in flight.
-  int outputs = copies_;
-  for (const Loop& loop : shape_.nest.loops)
-    if (loop.unrolled) outputs *= split(loop.vars[0].index);
+  const int outputs = copies_ * unrolled_outputs(shape_);
   int count = 1;
   while (count * 2 <= shape_.num_vectors && count * 2 * outputs <= 8) count *= 2;
   return count;
@@ -189,11 +187,8 @@ void Emitter::emit_factored(int depth, const Env& env) {
 void Emitter::emit_body(const Env& env) {
   if (!shape_.tile_in_memory) return emit_leaves(env);
   const bool reduced = schedule::dense_index_is_reduced(op());
-  int outputs = 1;
-  for (const Loop& l : shape_.nest.loops)
-    if (l.unrolled && is_output(l.vars[0])) outputs *= split(l.vars[0].index);
-  const int step =
-      std::clamp((num_registers(shape_.binding) - 3) / (outputs * (reduced ? copies_ : 1)), 1, 4);
+  const int outputs = unrolled_outputs(shape_) * (reduced ? copies_ : 1);
+  const int step = std::clamp((num_registers(shape_.binding) - 3) / outputs, 1, 4);
   emit_dense_steps(step, [&] {
     if (reduced) {
       emit_leaves(env);

@@ -124,15 +124,6 @@ void choose_dense_axis(KernelShape& shape, int target_lanes) {
   }
 }
 
-int unrolled_outputs(const KernelShape& shape) {
-  int product = 1;
-  for (const Loop& loop : shape.nest.loops)
-    if (loop.unrolled && is_output(shape.point.problem.op, loop.vars[0]) &&
-        shape.axis != VectorAxis::kLanes && shape.axis != VectorAxis::kBlockOutput)
-      product *= split_of(shape, loop.vars[0]);
-  return product;
-}
-
 int unrolled_leaves(const KernelShape& shape) {
   int product = 1;
   for (const Loop& loop : shape.nest.loops)
@@ -270,6 +261,15 @@ bool may_skip(const KernelShape& shape, const Loop& loop) {
   return std::any_of(loop.located.begin(), loop.located.end(), [&](int level) {
     return shape.point.format.levels[static_cast<size_t>(level)].kind != LevelKind::kUncompressed;
   });
+}
+
+int unrolled_outputs(const KernelShape& shape) {
+  int product = 1;
+  for (const Loop& loop : shape.nest.loops)
+    if (loop.unrolled && is_output(shape.point.problem.op, loop.vars[0]) &&
+        shape.axis != VectorAxis::kLanes && shape.axis != VectorAxis::kBlockOutput)
+      product *= split_of(shape, loop.vars[0]);
+  return product;
 }
 
 int num_registers(const Binding& binding) {

@@ -58,6 +58,10 @@ KernelShape shape_kernel(const schedule::SuperSchedule& point, const Binding& bi
 /// Whether a level located after this loop can be absent, so that the rest of the nest is conditional.
 bool may_skip(const KernelShape& shape, const schedule::Loop& loop);
 
+/// Output elements (rows, for a dense index) of the unrolled loops that have sums of their own: along a
+/// vector of them they are one.
+int unrolled_outputs(const KernelShape& shape);
+
 /// Vector registers of the target: 32 with 512-bit vectors, else 16.
 int num_registers(const Binding& binding);
 
