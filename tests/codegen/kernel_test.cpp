@@ -203,6 +203,8 @@ TEST_CASE("kernel: the rest of a tile and of steps through a row equals the refe
            "spmm f32 J=601 | A: i:U k:C | loop: i j1 k j0 [j/512] | par: serial",
            "spmm f32 J=303 | A: i1:U k:C i0:U [i/3] | loop: i1 k i0 j | par: i1 static x2",
            "spmm f64 J=511 | A: k1:U i:C k0:C [k/16] | loop: k1 i k0 j | par: serial | unroll 2",
+           "spmm f32 J=300 | A: k:U i:C | loop: k i j | par: serial | unroll 4",
+           "spmm f64 J=260 | A: i1:U k1:C k0:U i0:U [i/3 k/2] | loop: i1 k1 k0 i0 j | par: serial | unroll 4",
            "sddmm f32 K=47 | A: i:U j:C | loop: i k1 j k0 [k/32] | par: i static x2 | unroll 4",
            "sddmm f64 K=1001 | A: i:U j:C | loop: i j k1 k0 [k/512] | par: serial | unroll 4",
            "mttkrp f32 J=33 | A: i:U k:C l:C | loop: i j1 k l j0 [j/16] | par: i static x2",

@@ -85,6 +85,7 @@ class Emitter {
   void emit_scope(int depth, const Env& env);
   void emit_row_buffer(int depth, const Env& env);
   void emit_body(const Env& env);
+  void name_what_steps_share(const Env& env);
   void emit_factored(int depth, const Env& env);
   bool notes_met(const schedule::Loop& loop) const;
   void declare(const std::vector<Accumulator>& accumulators, bool from_output);

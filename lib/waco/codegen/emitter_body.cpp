@@ -184,12 +184,23 @@ void Emitter::emit_factored(int depth, const Env& env) {
   split_ = false;
 }
 
+/// Names the values, the rows of operands and those of results that the body of `env` needs. Steps over a
+/// tile store results, after which the compiler would load again what they name themselves.
+void Emitter::name_what_steps_share(const Env& env) {
+  for (const Leaf& leaf : leaves(env)) {
+    value_of(leaf.env);
+    for (const auto& operand : operands()) row(leaf.env, operand.second);
+  }
+  for (const Accumulator& acc : accumulators(env, false)) output_row(acc);
+}
+
 void Emitter::emit_body(const Env& env) {
   if (!shape_.tile_in_memory) return emit_leaves(env);
   const bool reduced = schedule::dense_index_is_reduced(op());
-  const int outputs = unrolled_outputs(shape_) * (reduced ? copies_ : 1);
-  const int step = std::clamp((num_registers(shape_.binding) - 3) / outputs, 1, 4);
-  emit_dense_steps(step, [&] {
+  if (!reduced) name_what_steps_share(env);
+  const int outputs = unrolled_outputs(shape_) * (reduced || shape_.copies_are_outputs ? copies_ : 1);
+  const int registers = num_registers(shape_.binding);
+  emit_dense_steps(std::clamp((registers - 3) / outputs, 1, registers / 4), [&] {
     if (reduced) {
       emit_leaves(env);
     } else {
