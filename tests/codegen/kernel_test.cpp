@@ -124,6 +124,8 @@ TEST_CASE("kernel: spmm formats equal the reference", "[codegen]") {
            "spmm f32 J=256 | A: i:U k:C | loop: i k j | par: i balanced x2 | prefetch 4",
            "spmm f32 J=100 | A: i:U k:C | loop: i j1 k j0 [j/32] | par: i dynamic,2 x2 | unroll 2",
            "spmm f32 J=37 | A: i:U k:C | loop: i k j | par: i static x2 | unroll 4",
+           "spmm f32 J=32 | A: i:U k:C | loop: i k j | par: i static x2 | unroll 16",
+           "spmm f64 J=16 | A: i1:U k:C i0:U [i/2] | loop: i1 k i0 j | par: serial | unroll 8",
            "spmm f32 J=600 | A: i:U k:C | loop: i k j | par: i static x2 | unroll 4",
            "spmm f64 J=32 | A: i1:U k:C i0:U [i/4] | loop: i1 k i0 j | par: i1 static x2",
            "spmm f32 J=64 | A: i1:U k1:C i0:U k0:U [i/3 k/3] | loop: i1 j1 k1 i0 k0 j0 [j/32] | par: i1 "
@@ -254,6 +256,7 @@ TEST_CASE("kernel: mttkrp formats equal the reference", "[codegen]") {
   for (const char* text : {
            "mttkrp f32 J=16 | A: i:C k:C l:C | loop: i k l j | par: i dynamic,4 x2 | unroll 4",
            "mttkrp f64 J=16 | A: i:U k:C l:C | loop: i k l j | par: i balanced x2 | unroll 2",
+           "mttkrp f32 J=32 | A: i:C k:C l:C | loop: i k l j | par: i balanced x2 | unroll 8",
            "mttkrp f32 J=20 | A: i:U l:C k:C | loop: i l k j | par: i static x2",
            "mttkrp f32 J=16 | A: k:U l:C i:C | loop: k l i j | par: k static x2 | unroll 4",
            "mttkrp f32 J=16 | A: k:U i:C l:C | loop: k i l j | par: i static x2",

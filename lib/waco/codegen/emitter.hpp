@@ -165,7 +165,7 @@ class Emitter {
   bool in_scope_ = false;
   bool buffered_ = false;     ///< inside the loops that sum up in a row buffer
   std::string target_ = "c";  ///< accumulator prefix: "c" or, inside a factored loop, "t"
-  bool split_ = false;        ///< accumulators of `target_` are kept apart for each nonzero in flight
+  bool split_ = false;        ///< nonzeros in flight take the groups of accumulators of `target_` in turn
   int next_name_ = 0;
 };
 

@@ -76,13 +76,14 @@ std::string Emitter::accumulator_of(const Env& env, int copy) const {
   for (const Loop& l : shape_.nest.loops)
     if (l.unrolled && is_output(l.vars[0]))
       name += "_" + env.coordinate[static_cast<size_t>(l.vars[0].index)][1];
-  if (shape_.copies_are_outputs || split_) name += fmt::format("_u{}", copy);
+  if (shape_.copies_are_outputs) name += fmt::format("_u{}", copy);
+  if (split_) name += fmt::format("_u{}", copy % shape_.accumulator_groups);
   return name;
 }
 
 std::vector<Accumulator> Emitter::accumulators(const Env& env, bool split) const {
   std::vector<Accumulator> result;
-  const int copies = split ? shape_.copies : shape_.copies_are_outputs ? copies_ : 1;
+  const int copies = split ? shape_.accumulator_groups : shape_.copies_are_outputs ? copies_ : 1;
   for (int copy = 0; copy < copies; ++copy)
     for (const Env& each : unrolled(bind_copy(env, copy), true))
       result.push_back({accumulator_of(each, copy), each, copy});
@@ -118,7 +119,7 @@ void Emitter::declare(const std::vector<Accumulator>& accumulators, bool from_ou
 
 void Emitter::emit_scope(int depth, const Env& env) {
   in_scope_ = true;
-  split_ = shape_.split_accumulators && shape_.factored < 0;
+  split_ = shape_.accumulator_groups > 1 && shape_.factored < 0;
   const std::vector<Accumulator> scope = accumulators(env, split_);
   const bool dense_output = shape_.axis == VectorAxis::kDense && !schedule::output_is_sparse(op());
   const bool from_output = buffered_ || (dense_output && !shape_.stores && !shape_.copies_are_outputs);
@@ -128,7 +129,7 @@ void Emitter::emit_scope(int depth, const Env& env) {
   } else {
     emit_nest(depth, env);
   }
-  split_ = shape_.split_accumulators && shape_.factored < 0;
+  split_ = shape_.accumulator_groups > 1 && shape_.factored < 0;
   emit_flush(scope);
   in_scope_ = false;
 }
@@ -152,7 +153,7 @@ bool Emitter::notes_met(const Loop& l) const {
 /// loop meets no nonzero: an infinite element would turn the sum of nothing into NaN.
 void Emitter::emit_factored(int depth, const Env& env) {
   target_ = "t";
-  split_ = shape_.split_accumulators;
+  split_ = shape_.accumulator_groups > 1;
   const std::vector<Accumulator> sums = accumulators(env, split_);
   const bool notes = notes_met(loop(depth));
   if (notes) {
@@ -172,8 +173,8 @@ void Emitter::emit_factored(int depth, const Env& env) {
     const std::string stem = sum.name.substr(0, sum.name.find("_u"));
     for (int v = 0; v < count; ++v) {
       std::string all = fmt::format("{}_{}", sum.name, v);
-      for (int copy = 1; split_ && copy < shape_.copies; ++copy)
-        all += fmt::format(" + {}_u{}_{}", stem, copy, v);
+      for (int group = 1; group < shape_.accumulator_groups; ++group)
+        all += fmt::format(" + {}_u{}_{}", stem, group, v);
       out_.line("c{}_{} += {} * ({});", stem.substr(1), v, operand_vector(shape_.factored, env, v), all);
     }
   }

@@ -182,9 +182,6 @@ void choose_scope(KernelShape& shape) {
     shape.row_buffer = shape.tile_in_memory && !reduced && fits_row_buffer(shape, outputs);
     if (shape.tile_in_memory && !reduced && !shape.row_buffer) shape.scope_depth = nest.num_runtime;
   }
-  const bool reduction_inside = nest.innermost_sparse >= shape.scope_depth;
-  shape.split_accumulators = reduction_inside && !shape.copies_are_outputs && shape.copies > 1 &&
-                             outputs * vectors * shape.copies <= budget && !shape.tile_in_memory;
 }
 
 void choose_factoring(KernelShape& shape) {
@@ -207,6 +204,22 @@ void choose_factoring(KernelShape& shape) {
     shape.factored = 0;
   else if (!depends(2))
     shape.factored = 1;
+}
+
+/// A set of accumulators for every nonzero in flight if they fit the registers, otherwise as many sets as do.
+void choose_accumulator_groups(KernelShape& shape) {
+  constexpr int kHidesLatency = 8;  // sums whose multiply-adds need not wait for each other
+  if (shape.nest.innermost_sparse < shape.scope_depth || shape.copies_are_outputs || shape.tile_in_memory)
+    return;
+  const int sums = unrolled_outputs(shape) * shape.num_vectors;
+  const int budget = num_registers(shape.binding) - 3;
+  if (sums * shape.copies <= budget) {
+    shape.accumulator_groups = shape.copies;
+    return;
+  }
+  if (sums >= kHidesLatency) return;
+  const int added_to = shape.factored >= 0 ? sums : 0;
+  while (2 * shape.accumulator_groups * sums + added_to <= budget) shape.accumulator_groups *= 2;
 }
 
 void choose_thread_outputs(KernelShape& shape) {
@@ -293,6 +306,7 @@ KernelShape shape_kernel(const schedule::SuperSchedule& point, const Binding& bi
   choose_thread_outputs(shape);
   choose_scope(shape);
   choose_factoring(shape);
+  choose_accumulator_groups(shape);
   choose_zeroing(shape);
   shape.streams = point.compute.stream && shape.stores && has_whole_vectors(shape);
   return shape;

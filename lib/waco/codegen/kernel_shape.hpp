@@ -41,7 +41,7 @@ struct KernelShape {
   int copies = 1;                   ///< nonzeros in flight (unroll)
   int scope_depth = 0;              ///< accumulators live inside loops[0 .. scope_depth)
   bool copies_are_outputs = false;  ///< each nonzero in flight has its own output element(s)
-  bool split_accumulators = false;  ///< each nonzero in flight has its own accumulators, added at the end
+  int accumulator_groups = 1;       ///< sets of accumulators that nonzeros in flight share, added at the end
   int factored = -1;  ///< dense operand applied to the sum of the innermost loop (mttkrp), or -1
 
   Zeroing zeroing = Zeroing::kNone;

@@ -41,6 +41,12 @@ Block block_of(const KernelShape& shape) {
   return block;
 }
 
+/// Whether every nonzero in flight has sums of its own. Where several share one they count as if all did:
+/// learned models were trained with these terms.
+bool has_own_sums(const KernelShape& shape) {
+  return shape.copies > 1 && shape.accumulator_groups == shape.copies;
+}
+
 /// Instructions of `lanes` values picked by coordinates. In hardware wherever vectors have 64 bytes, also on
 /// Zen, whose kernels load one value after the other: learned models were trained with these terms.
 Instructions gather(double lanes, bool in_hardware) {
@@ -88,13 +94,13 @@ void spmv_code(const KernelShape& shape, const Block& block, const CoreRates& ra
       break;
   }
   code.body_cycles = body.cycles(rates);
-  code.chain_cycles = chain * rates.latency / (shape.split_accumulators ? shape.copies : 1);
+  code.chain_cycles = chain * rates.latency / (has_own_sums(shape) ? shape.copies : 1);
 }
 
 /// Accumulators beyond the registers are kept on the stack by the compiler.
 double spilled(const KernelShape& shape, const Block& block) {
   if (shape.tile_in_memory) return block.outputs * shape.num_vectors;
-  const double copies = shape.split_accumulators ? shape.copies : 1;
+  const double copies = has_own_sums(shape) ? shape.copies : 1;
   return std::max(0.0,
                   copies * block.outputs * shape.num_vectors - codegen::num_registers(shape.binding) + 3);
 }
@@ -125,21 +131,20 @@ void dense_code(const KernelShape& shape, const Block& block, const CoreRates& r
     body.stores += kThroughMemory * spills;
     chains = std::max(chains, 16.0);
   }
-  if (shape.split_accumulators) chains *= copies;
+  if (has_own_sums(shape)) chains *= copies;
   code.body_cycles = body.cycles(rates);
   // Lanes gather rows of a dense operand one by one, with an address and a bound for each.
   if (block.rows_read > block.reduced) code.body_cycles *= 1.6;
   // Long straight code leaves the cache of decoded instructions.
   if (copies * block.leaves * vectors > kLongBody) code.body_cycles *= 1.25;
   // With the registers full of sums, nonzeros in flight only make the compiler spill.
-  const bool full = block.outputs * vectors >= 8 && !shape.split_accumulators && op != Op::kSddmm;
+  const bool full = block.outputs * vectors >= 8 && !has_own_sums(shape) && op != Op::kSddmm;
   if (full) code.body_cycles *= 1 + 0.2 * std::log2(copies);
   code.chain_cycles = block.leaves * vectors / chains * rates.latency;
   if (op == Op::kSddmm) return;
   if (!shape.tile_in_memory) {
     const double moved = block.outputs * vectors;
-    const Instructions flush{0, shape.stores ? 0 : moved, moved,
-                             moved * (shape.split_accumulators ? copies : 1)};
+    const Instructions flush{0, shape.stores ? 0 : moved, moved, moved * (has_own_sums(shape) ? copies : 1)};
     code.scope_cycles += flush.cycles(rates) + 2;
   }
   if (shape.factored >= 0) {
