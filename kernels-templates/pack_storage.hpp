@@ -144,18 +144,12 @@ static inline void waco_scatter(const struct waco_storage* s, const From* input,
   });
 }
 
-template <class T>
-static inline void waco_gather(const struct waco_storage* s, const T* stored, T* output, int64_t begin,
+template <class From, class To>
+static inline void waco_gather(const struct waco_storage* s, const From* stored, To* output, int64_t begin,
                                int64_t end) {
   waco_with_source(s, [=](const auto& source) {
-    for (int64_t n = begin; n < end; ++n) output[n] = stored[source(n)];
+    for (int64_t n = begin; n < end; ++n) output[n] = (To)stored[source(n)];
   });
-}
-
-/// Position in `values` of the n-th nonzero of the input.
-static inline int64_t waco_source(const struct waco_storage* s, int64_t n) {
-  if (!s->source) return n;
-  return s->source_bytes == 4 ? ((const int32_t*)s->source)[n] : ((const int64_t*)s->source)[n];
 }
 
 /// Releases the arrays, which may be null, and forgets them.

@@ -276,6 +276,13 @@ std::vector<int64_t> read_pos(const waco_storage& storage, int level, size_t cou
   return result;
 }
 
+/// Position in `values` of the n-th nonzero of the input.
+int64_t source_of(const waco_storage& storage, int64_t n) {
+  int64_t position = 0;
+  waco_with_source(&storage, [&](const auto& source) { position = source(n); });
+  return position;
+}
+
 double stored_value(const waco_storage& storage, int64_t position) {
   return storage.value_bytes == 4 ? static_cast<const float*>(storage.values)[position]
                                   : static_cast<const double*>(storage.values)[position];
@@ -314,7 +321,7 @@ void require_equal(const waco_storage& storage, const SparseTensor& tensor, cons
     const double value = it == nonzero.end() ? 0.0 : tensor.values[it->second];
     if (stored_value(storage, i) != value) FAIL("value at position " << i);
     if (it == nonzero.end()) continue;
-    if (waco_source(&storage, it->second) != i) FAIL("source of nonzero " << it->second);
+    if (source_of(storage, it->second) != i) FAIL("source of nonzero " << it->second);
     ++found;
   }
   REQUIRE(found == tensor.num_nonzeros());
@@ -604,7 +611,7 @@ void require_identical(const waco_storage& a, const waco_storage& b) {
   const int64_t rows = a.row_of ? a.level[1].num_positions * 4 : 0;
   REQUIRE(bytes_of(a.row_of, rows) == bytes_of(b.row_of, rows));
   for (int64_t n = 0; n < a.num_nonzeros; ++n)
-    if (waco_source(&a, n) != waco_source(&b, n)) FAIL("source of nonzero " << n);
+    if (source_of(a, n) != source_of(b, n)) FAIL("source of nonzero " << n);
 }
 
 }  // namespace

@@ -14,10 +14,12 @@ namespace {
 
 template <class T>
 void gather_values(const waco_storage& storage, const T* stored, int threads, std::vector<double>& values) {
-  values.resize(static_cast<size_t>(storage.num_nonzeros));
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (int64_t n = 0; n < storage.num_nonzeros; ++n)
-    values[n] = static_cast<double>(stored[waco_source(&storage, n)]);
+  const int64_t count = storage.num_nonzeros;
+  values.resize(static_cast<size_t>(count));
+  waco_parallel(threads, [&](int t) {
+    waco_gather(&storage, stored, values.data(), waco_share(count, threads, t),
+                waco_share(count, threads, t + 1));
+  });
 }
 
 }  // namespace
