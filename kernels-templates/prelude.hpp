@@ -83,11 +83,13 @@ WACO_INLINE void waco_stream_end(void) {
 WACO_VECTOR(2)
 WACO_VECTOR(4)
 WACO_VECTOR(8)
-WACO_VECTOR(16)
 WACO_STREAM(2)
 WACO_STREAM(4)
 WACO_STREAM(8)
+#ifndef WACO_F64 /* no vector holds 16 doubles */
+WACO_VECTOR(16)
 WACO_STREAM(16)
+#endif
 
 /* N numbers from x on. */
 #define WACO_FROM2(x) x, x + 1
@@ -129,7 +131,9 @@ WACO_STREAM(16)
 #endif
 WACO_HALVES(4, 2)
 WACO_HALVES(8, 4)
+#ifndef WACO_F64
 WACO_HALVES(16, 8)
+#endif
 
 /* Parts go in halves, or by a mask where that saves moves: never by way of memory, where a vector that is
    read after pieces of it were written waits for them. */
@@ -187,7 +191,6 @@ WACO_INLINE void store_part2(value_t* p, vec2 v, int64_t n) {
 #ifdef WACO_F64
 WACO_PART256(4, 2)
 WACO_PART512(8, 4)
-WACO_PART(16, 8)
 #else
 WACO_PART(4, 2)
 WACO_PART256(8, 4)
@@ -210,9 +213,6 @@ WACO_INLINE value_t sum4(vec4 v) {
 #endif
 WACO_INLINE value_t sum8(vec8 v) {
   return sum4(low8(v) + high8(v));
-}
-WACO_INLINE value_t sum16(vec16 v) {
-  return sum8(low16(v) + high16(v));
 }
 
 /* Scalar loads are as fast as AMD's gathers from L1, and faster beyond. (GCC 12 takes Zen 4 for znver3.) */
@@ -246,9 +246,25 @@ WACO_INLINE vec8 gather8(const value_t* x, const Crd* c, int64_t n = 8) {
   if (n <= 4) return join8(gather4(x, c, n), vec4{});
   return join8(gather4(x, c), gather4(x, c + 4, n - 4));
 }
+
+/* firstN: v with every lane from n on set to 0 (a select, so that what those lanes held does not matter). */
+WACO_INLINE vec2 first2(vec2 v, int64_t n) {
+  return mask2{WACO_FROM2(0)} < (lane_t)n ? v : vec2{};
+}
+WACO_INLINE vec4 first4(vec4 v, int64_t n) {
+  return mask4{WACO_FROM4(0)} < (lane_t)n ? v : vec4{};
+}
+WACO_INLINE vec8 first8(vec8 v, int64_t n) {
+  return mask8{WACO_FROM8(0)} < (lane_t)n ? v : vec8{};
+}
+
+#ifndef WACO_F64
+WACO_INLINE value_t sum16(vec16 v) {
+  return sum8(low16(v) + high16(v));
+}
 template <class Crd>
 WACO_INLINE vec16 gather16(const value_t* x, const Crd* c, int64_t n = 16) {
-#if !defined(WACO_F64) && defined(WACO_HAS_GATHERS)
+#ifdef WACO_HAS_GATHERS
   if (sizeof(Crd) <= 4) {
     typedef Crd crd16 __attribute__((vector_size(16 * sizeof(Crd)), aligned(1), may_alias));
     typedef int idx16 __attribute__((vector_size(64)));
@@ -261,20 +277,10 @@ WACO_INLINE vec16 gather16(const value_t* x, const Crd* c, int64_t n = 16) {
   if (n <= 8) return join16(gather8(x, c, n), vec8{});
   return join16(gather8(x, c), gather8(x, c + 8, n - 8));
 }
-
-/* firstN: v with every lane from n on set to 0 (a select, so that what those lanes held does not matter). */
-WACO_INLINE vec2 first2(vec2 v, int64_t n) {
-  return mask2{WACO_FROM2(0)} < (lane_t)n ? v : vec2{};
-}
-WACO_INLINE vec4 first4(vec4 v, int64_t n) {
-  return mask4{WACO_FROM4(0)} < (lane_t)n ? v : vec4{};
-}
-WACO_INLINE vec8 first8(vec8 v, int64_t n) {
-  return mask8{WACO_FROM8(0)} < (lane_t)n ? v : vec8{};
-}
 WACO_INLINE vec16 first16(vec16 v, int64_t n) {
   return mask16{WACO_FROM16(0)} < (lane_t)n ? v : vec16{};
 }
+#endif
 
 WACO_INLINE int64_t waco_min(int64_t a, int64_t b) {
   return a < b ? a : b;
