@@ -111,6 +111,7 @@ double ranking_again_ns(double done_ns, int64_t done, int64_t evaluations) {
 
 Way way_of(Effort effort, const Outlook& outlook) {
   const EffortPlan plan = plan_of(effort, outlook.top, outlook.budget_s);
+  const double regret_of_none = plan_of(Effort::kNone).expected_regret;
   double tune_ns = outlook.ranking_ns[static_cast<size_t>(effort)], regret = plan.expected_regret;
   if (effort == Effort::kNone) {
     // Only the kernel has to be compiled, by whoever uses the plan.
@@ -124,9 +125,11 @@ Way way_of(Effort effort, const Outlook& outlook) {
     // Where less is measured than the effort would, the plan is the more like one that was only ranked.
     const double share =
         measured_ns / all_ns * std::min(1.0, static_cast<double>(plan.top) / plan_of(effort).top);
-    regret = std::lerp(plan_of(Effort::kNone).expected_regret, regret, share);
+    regret = std::lerp(regret_of_none, regret, share);
   }
-  return {effort, tune_ns, outlook.pack_ns, std::min(outlook.csr_ns, outlook.best_ns * regret)};
+  // What is predicted is the point ranked first, which is what `none` answers.
+  const double kernel_ns = outlook.best_ns * regret / regret_of_none;
+  return {effort, tune_ns, outlook.pack_ns, std::min(outlook.csr_ns, kernel_ns)};
 }
 
 std::vector<Way> forecast(const Outlook& outlook) {
