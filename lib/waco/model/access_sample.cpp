@@ -1,8 +1,7 @@
 // Choosing blocks and collecting their accesses.
 #include "waco/model/access_sample.hpp"
 
-#include <algorithm>
-#include <utility>
+#include <numeric>
 
 #include "waco/base/random.hpp"
 
@@ -96,16 +95,26 @@ AccessSample sample_slices(std::span<const int64_t> coords, int64_t dim, std::sp
   sample.starts = std::move(blocks);
   const std::vector<int32_t> number = block_numbers(dim, sample.starts);
   std::vector<int32_t> next(slice_pointers.begin(), slice_pointers.end());
-  std::vector<std::pair<int32_t, int32_t>> kept;  // time, place
+  struct Kept {
+    int32_t slice, time, place;
+  };
+  std::vector<Kept> kept;
+  std::vector<size_t> ends(slice_pointers.size(), 0);  // [slices + 1]
   for (size_t n = 0; n < coords.size(); ++n) {
     const int32_t time = next[static_cast<size_t>(slices[n])]++;
     const int32_t block = number[static_cast<size_t>(coords[n] >> kBits)];
-    if (block >= 0) kept.emplace_back(time, place_of(block, coords[n]));
+    if (block < 0) continue;
+    kept.push_back({static_cast<int32_t>(slices[n]), time, place_of(block, coords[n])});
+    ++ends[static_cast<size_t>(slices[n]) + 1];
   }
-  std::sort(kept.begin(), kept.end());
-  for (const auto& [time, place] : kept) {
-    sample.times.push_back(time);
-    sample.places.push_back(place);
+  // Those of a slice come in order; slice after slice, all are.
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  sample.times.resize(kept.size());
+  sample.places.resize(kept.size());
+  for (const Kept& access : kept) {
+    const size_t at = ends[static_cast<size_t>(access.slice)]++;
+    sample.times[at] = access.time;
+    sample.places[at] = access.place;
   }
   return sample;
 }

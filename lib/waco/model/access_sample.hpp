@@ -34,7 +34,7 @@ AccessSample sample_accesses(std::span<const int64_t> coords, int64_t dim, std::
 AccessSample sample_rows(std::span<const int64_t> row_pointers, std::vector<int64_t> blocks);
 
 /// The same when slice follows slice, `slices[n]` that of nonzero n, and those of one slice come as they are;
-/// `slice_pointers` [slices + 1] has their starts. Nothing but the sample is sorted.
+/// `slice_pointers` [slices + 1] has their starts. Nothing is sorted.
 AccessSample sample_slices(std::span<const int64_t> coords, int64_t dim, std::span<const int64_t> slices,
                            std::span<const int64_t> slice_pointers, std::vector<int64_t> blocks);
 
