@@ -85,6 +85,7 @@ class Emitter {
   void emit_scope(int depth, const Env& env);
   void emit_row_buffer(int depth, const Env& env);
   void emit_body(const Env& env);
+  int vectors_per_step(const Env& env) const;
   void name_what_steps_share(const Env& env);
   void emit_factored(int depth, const Env& env);
   bool notes_met(const schedule::Loop& loop) const;

@@ -1,5 +1,6 @@
 // Accumulators, operand loads and the innermost multiply-adds (see emitter.hpp).
 #include <algorithm>
+#include <bit>
 
 #include "waco/base/error.hpp"
 #include "waco/codegen/emitter.hpp"
@@ -199,15 +200,26 @@ void Emitter::emit_body(const Env& env) {
   if (!shape_.tile_in_memory) return emit_leaves(env);
   const bool reduced = schedule::dense_index_is_reduced(op());
   if (!reduced) name_what_steps_share(env);
-  const int outputs = unrolled_outputs(shape_) * (reduced || shape_.copies_are_outputs ? copies_ : 1);
-  const int registers = num_registers(shape_.binding);
-  emit_dense_steps(std::clamp((registers - 3) / outputs, 1, registers / 4), [&] {
+  emit_dense_steps(vectors_per_step(env), [&] {
     if (reduced) {
       emit_leaves(env);
     } else {
       emit_scope(shape_.nest.num_runtime, env);
     }
   });
+}
+
+/// Vectors of each output that the registers hold: up to four, up to eight of 32 registers where the values
+/// that all vectors are multiplied by find room, too. A power of two, so that tiles leave no rest.
+int Emitter::vectors_per_step(const Env& env) const {
+  constexpr int kKept = 3, kUsual = 4;  // registers for what is loaded
+  const bool reduced = schedule::dense_index_is_reduced(op());
+  const int outputs = unrolled_outputs(shape_) * (reduced || shape_.copies_are_outputs ? copies_ : 1);
+  const int registers = num_registers(shape_.binding);
+  const int values = static_cast<int>(leaves(env).size());
+  const int vectors = std::max(std::min((registers - kKept) / outputs, kUsual),
+                               std::min((registers - kKept - values) / outputs, registers / 4));
+  return static_cast<int>(std::bit_floor(static_cast<unsigned>(std::max(1, vectors))));
 }
 
 void Emitter::emit_leaves(const Env& env) {

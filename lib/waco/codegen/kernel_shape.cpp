@@ -206,7 +206,8 @@ void choose_factoring(KernelShape& shape) {
     shape.factored = 1;
 }
 
-/// A set of accumulators for every nonzero in flight if they fit the registers, otherwise as many sets as do.
+/// A set of accumulators for every nonzero in flight if they fit the registers, otherwise as many sets as
+/// latency asks for and fit beside the values of the nonzeros: each is zeroed and added up for every row.
 void choose_accumulator_groups(KernelShape& shape) {
   constexpr int kHidesLatency = 8;  // sums whose multiply-adds need not wait for each other
   if (shape.nest.innermost_sparse < shape.scope_depth || shape.copies_are_outputs || shape.tile_in_memory)
@@ -217,9 +218,9 @@ void choose_accumulator_groups(KernelShape& shape) {
     shape.accumulator_groups = shape.copies;
     return;
   }
-  if (sums >= kHidesLatency) return;
-  const int added_to = shape.factored >= 0 ? sums : 0;
-  while (2 * shape.accumulator_groups * sums + added_to <= budget) shape.accumulator_groups *= 2;
+  const int others = shape.copies + (shape.factored >= 0 ? sums : 0);
+  int& groups = shape.accumulator_groups;
+  while (groups * sums < kHidesLatency && 2 * groups * sums + others <= budget) groups *= 2;
 }
 
 void choose_thread_outputs(KernelShape& shape) {
