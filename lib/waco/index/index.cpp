@@ -54,12 +54,13 @@ void note_use(const fs::path& entry) {
 void remove_unused_entries(const fs::path& cache) {
   const auto kept_since = fs::file_time_type::clock::now() - kEntriesKept;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(cache, error)) {
-    if (!entry.path().filename().string().starts_with(kEntryPrefix)) continue;
+  for (fs::directory_iterator entry(cache, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    if (!entry->path().filename().string().starts_with(kEntryPrefix)) continue;
     std::error_code none;
-    auto used = fs::last_write_time(entry.path() / kManifestFile, none);
-    if (none) used = entry.last_write_time(none);  // no more came of it, or not yet
-    if (!none && used < kept_since) fs::remove_all(entry.path(), none);
+    auto used = fs::last_write_time(entry->path() / kManifestFile, none);
+    if (none) used = entry->last_write_time(none);  // no more came of it, or not yet
+    if (!none && used < kept_since) fs::remove_all(entry->path(), none);
   }
 }
 
