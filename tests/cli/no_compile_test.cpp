@@ -146,6 +146,7 @@ TEST_CASE("cli: without the kernel of fixed_csr one line says how to get it", "[
   CHECK(by_calls.at("best").at("is_baseline") == true);
   CHECK(by_calls.at("verdict").at("chosen").is_null());
   CHECK(by_calls.at("verdict").at("pays") == false);
+  CHECK(by_calls.at("verdict").at("break_even_calls").is_null());
   CHECK_THAT(by_calls.at("warnings").dump(), Catch::Contains("only 0 of "));
   const json given =
       document_of(tune_only(work, matrix).with("--calls", "1000000", "--effort", "quick", "--json"));

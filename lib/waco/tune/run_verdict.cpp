@@ -2,6 +2,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
@@ -79,7 +80,7 @@ void Run::choose_effort() {
   if (!options_.calls) return;
   if (result_.candidates.empty()) {
     Outlook outlook = first_outlook(ranking_->ceilings());
-    outlook.best_ns = outlook.csr_ns;  // nothing else is left
+    outlook.best_ns = std::numeric_limits<double>::infinity();  // nothing but CSR is left
     Verdict& verdict = begin_verdict(outlook);
     // An effort that is given is taken: it measures fixed_csr.
     if (result_.effort != Effort::kNone) verdict.chosen = result_.effort;
