@@ -10,7 +10,8 @@ shift || true
 if [ "$preset" = programs ]; then
   folder=build
   options=(-S . -B build)
-  [ -e build/CMakeCache.txt ] || options+=(-DWACO_TESTS=OFF -DWACO_TRAIN=OFF)
+  # A folder whose configuring failed holds a cache, but nothing to build with.
+  [ -e build/Makefile ] || [ -e build/build.ninja ] || options+=(-DWACO_TESTS=OFF -DWACO_TRAIN=OFF)
 else
   folder=build-$preset
   options=(--preset "$preset")
