@@ -140,10 +140,15 @@ fs::path KernelCache::require_openmp() const {
     note_compiler(compiler_, folder_);
     return kernel.library;
   }
+  const std::string diagnostic = kernel.diagnostic.substr(0, kernel.diagnostic.find('\n'));
+  if (kernel.machine_failed)
+    throw EnvironmentError(fmt::format("compiler '{}' could not do its work: {}; free {}",
+                                       compiler_.target().command, diagnostic,
+                                       kernel.disk_full ? "disk space" : "memory"));
   throw EnvironmentError(
       fmt::format("compiler '{}' can't build OpenMP shared objects: {}; install its OpenMP runtime or "
                   "name another compiler with --compiler or CXX",
-                  compiler_.target().command, kernel.diagnostic.substr(0, kernel.diagnostic.find('\n'))),
+                  compiler_.target().command, diagnostic),
       ExitCode::kCompiler);
 }
 
