@@ -25,12 +25,20 @@ constexpr const char* kExamples = R"(Examples:
 Exit codes: 0 done, 1 failed, 2 usage, 3 unreadable input, 4 verification failed, 5 compiler unusable,
 6 some of several matrices, kernels or calibrated models failed.)";
 
+/// Where a file that may not be there yet would be.
+fs::path place_of(const fs::path& file) {
+  std::error_code error;
+  const fs::path whole = fs::absolute(file, error);
+  const fs::path folder = fs::weakly_canonical(whole.parent_path(), error);
+  return (error ? whole.parent_path() : folder) / whole.filename();
+}
+
 /// Whether what is written to one replaces the other. Devices and pipes take what comes.
 bool same_file(const fs::path& a, const fs::path& b) {
   std::error_code error;
   const bool is_there = fs::exists(a, error) && fs::exists(b, error);
   if (is_there) return fs::is_regular_file(a, error) && fs::equivalent(a, b, error);
-  return fs::absolute(a, error).lexically_normal() == fs::absolute(b, error).lexically_normal();
+  return place_of(a) == place_of(b);
 }
 
 /// Of one input: an output would replace it, or the other output.
