@@ -14,9 +14,9 @@ usage() {
   exit 2
 }
 
-# An address to a file, going on where it ends.
+# An address to a file, going on where it ends. `answer` is the status of HTTP.
 download() {
-  curl --fail --silent --show-error --location --retry 3 --continue-at - -o "$2" "$1"
+  answer=$(curl --fail --silent --show-error --location --retry 3 --continue-at - --write-out '%{http_code}' -o "$2" "$1")
 }
 
 # One matrix. Arguments: mirror, folder, gzip (0 or 1), group, name, rows, cols. Returns 1 after saying why not.
@@ -27,10 +27,10 @@ fetch() {
   mkdir -p "$folder"
   # A download that was complete before has nothing left to resume, which servers answer with an error.
   if ! gzip -tq "$archive" 2>/dev/null; then
-    local code=0
+    local code=0 answer=""
     download "$mirror/$group/$name.tar.gz" "$archive" || code=$?
-    # So they do where there is more than there should be: a part that can't be resumed is of no use.
-    if [[ $code =~ ^(22|33|36)$ ]] && [ -s "$archive" ]; then
+    # So they do where there is more than there should be (416): a part that can't be resumed is of no use.
+    if { [[ $code =~ ^(33|36)$ ]] || [[ $code == 22 && $answer == 416 ]]; } && [ -s "$archive" ]; then
       rm "$archive"
       code=0
       download "$mirror/$group/$name.tar.gz" "$archive" || code=$?
