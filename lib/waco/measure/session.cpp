@@ -118,7 +118,9 @@ class Session::State {
       runner_.run(group, options_.final, 0);
     } else {
       const auto size = static_cast<size_t>(std::max(options_.group, 1));
-      for (size_t begin = 0; begin < group.size() && !options_.no_more(); begin += size) {
+      for (size_t begin = 0; begin < group.size(); begin += size) {
+        // What was compiled in time is not thrown away whole.
+        if (begin > 0 && options_.no_more()) break;
         const std::vector<Candidate*> some(
             group.begin() + static_cast<std::ptrdiff_t>(begin),
             group.begin() + static_cast<std::ptrdiff_t>(std::min(begin + size, group.size())));

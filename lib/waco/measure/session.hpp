@@ -43,7 +43,7 @@ struct MeasureOptions {
   TimingOptions final = {
       .budget_s = 0.6, .precision = 0.01, .min_rounds = 15};  ///< of baseline() and compete()
   StopToken stop;     ///< when it asks to stop, what has been measured is returned
-  StopToken no_more;  ///< when it asks to stop, measure() begins with no other candidate
+  StopToken no_more;  ///< when it asks to stop, measure() begins with no candidate but the first
   std::function<void(const Measurement&)> on_result;  ///< called with each result as it arrives
   std::string baseline_source;                        ///< replaces fixed_csr's generated source; for tests
 };
