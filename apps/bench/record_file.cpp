@@ -3,9 +3,11 @@
 
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
+#include <map>
+#include <tuple>
 #include <utility>
 
+#include "apps/bench/table.hpp"
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
 
@@ -39,6 +41,7 @@ bool is_of(const Record& record, const std::string& matrix_hash, const std::stri
 
 std::vector<Record> read_records(const std::vector<std::string>& files) {
   std::vector<Record> records;
+  std::map<std::tuple<std::string, std::string, std::string, int>, size_t> places;
   for (const std::string& file : files) {
     std::vector<Record> own = read_file_of_records(file).records;
     if (!records.empty() && !own.empty() && !same_hardware(records[0].machine, own[0].machine))
@@ -47,13 +50,13 @@ std::vector<Record> read_records(const std::vector<std::string>& files) {
                                    own[0].machine.cpu_model, records[0].machine.cpu_model));
     size_t num_repeated = 0;
     for (Record& record : own) {
-      const auto before = std::find_if(records.begin(), records.end(), [&](const Record& other) {
-        return is_of(other, record.matrix.hash, record.matrix.name, record.problem, record.threads);
-      });
-      if (before == records.end()) {
+      const auto [entry, is_new] = places.try_emplace(
+          {record.matrix.hash, record.matrix.name, problem_text(record.problem), record.threads},
+          records.size());
+      if (is_new) {
         records.push_back(std::move(record));
       } else {
-        *before = std::move(record);
+        records[entry->second] = std::move(record);
         ++num_repeated;
       }
     }
