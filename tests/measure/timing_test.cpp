@@ -144,7 +144,6 @@ TEST_CASE("timing: settled contestants leave the rounds when they may", "[measur
   REQUIRE(times.size() == 3);
   CHECK(wild == 12);
   CHECK(steady <= wild);
-  CHECK(times[1].samples_ns.size() <= times[2].samples_ns.size());
   CHECK(times[1].speedup.median > 0);
 }
 
