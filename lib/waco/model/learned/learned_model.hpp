@@ -25,8 +25,8 @@ inline constexpr int kModelVersion = 1;
 
 /// Of a cost that points are ranked by; the rest is the learned model's. The cheapest of many predictions is
 /// often one that errs, and two models seldom err on the same point. Models of drawn records alone gain from
-/// shares of 0.2 to 0.5 (the first point of SpMV on 24 unseen matrices 1.06 times as fast), those that learned
-/// from what models rank first lose by more than 0.2.
+/// shares of 0.2 to 0.5 (the first point of SpMV on 24 unseen matrices 1.06 times as fast), those that
+/// learned from what models rank first lose by more than 0.2.
 inline constexpr double kClosedFormShare = 0.15;
 
 /// model.json of a folder. Throws InputError when the folder holds no model, one of a newer version, or one
