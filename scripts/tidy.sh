@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build=${1:-build-release}
-tidy=$(command -v clang-tidy || command -v clang-tidy-14 || true)
+tidy=$(command -v clang-tidy-14 || command -v clang-tidy || true)
 if [ -z "$tidy" ]; then
   echo "tidy: clang-tidy is not installed (apt-get install clang-tidy)" >&2
   exit 1
