@@ -2,6 +2,7 @@
 #include "waco/model/access_sample.hpp"
 
 #include <numeric>
+#include <utility>
 
 #include "waco/base/random.hpp"
 
@@ -19,6 +20,14 @@ std::vector<int32_t> block_numbers(int64_t dim, std::span<const int64_t> starts)
   for (size_t n = 0; n < starts.size(); ++n)
     number[static_cast<size_t>(starts[n] >> AccessSample::kBlockBits)] = static_cast<int32_t>(n);
   return number;
+}
+
+AccessSample empty_sample(int64_t length, int64_t dim, std::vector<int64_t> blocks) {
+  AccessSample sample;
+  sample.length = length;
+  sample.dim = dim;
+  sample.starts = std::move(blocks);
+  return sample;
 }
 
 int32_t place_of(int32_t block, int64_t coord) {
@@ -44,10 +53,7 @@ std::vector<int64_t> sampled_blocks(int64_t dim, int64_t length) {
 AccessSample sample_accesses(std::span<const int64_t> coords, int64_t dim, std::span<const int32_t> visits,
                              std::vector<int64_t> blocks) {
   constexpr int kBits = AccessSample::kBlockBits;
-  AccessSample sample;
-  sample.length = static_cast<int64_t>(coords.size());
-  sample.dim = dim;
-  sample.starts = std::move(blocks);
+  AccessSample sample = empty_sample(static_cast<int64_t>(coords.size()), dim, std::move(blocks));
   const std::vector<int32_t> number = block_numbers(dim, sample.starts);
   // Without a branch: what is kept is overwritten or not by the next access.
   size_t room = coords.size() / 8 + 1024, count = 0;
@@ -70,10 +76,8 @@ AccessSample sample_accesses(std::span<const int64_t> coords, int64_t dim, std::
 }
 
 AccessSample sample_rows(std::span<const int64_t> row_pointers, std::vector<int64_t> blocks) {
-  AccessSample sample;
-  sample.length = row_pointers.back();
-  sample.dim = static_cast<int64_t>(row_pointers.size()) - 1;
-  sample.starts = std::move(blocks);
+  AccessSample sample =
+      empty_sample(row_pointers.back(), static_cast<int64_t>(row_pointers.size()) - 1, std::move(blocks));
   for (size_t n = 0; n < sample.starts.size(); ++n)
     for (int64_t place = 0; place < AccessSample::kBlock; ++place) {
       const auto row = static_cast<size_t>(sample.starts[n] + place);
@@ -89,10 +93,7 @@ AccessSample sample_rows(std::span<const int64_t> row_pointers, std::vector<int6
 AccessSample sample_slices(std::span<const int64_t> coords, int64_t dim, std::span<const int64_t> slices,
                            std::span<const int64_t> slice_pointers, std::vector<int64_t> blocks) {
   constexpr int kBits = AccessSample::kBlockBits;
-  AccessSample sample;
-  sample.length = static_cast<int64_t>(coords.size());
-  sample.dim = dim;
-  sample.starts = std::move(blocks);
+  AccessSample sample = empty_sample(static_cast<int64_t>(coords.size()), dim, std::move(blocks));
   const std::vector<int32_t> number = block_numbers(dim, sample.starts);
   std::vector<int32_t> next(slice_pointers.begin(), slice_pointers.end());
   struct Kept {
