@@ -40,14 +40,14 @@ double sampling_ns(double budget_s, int min_rounds, int contestants, double call
 
 /// Of all that a plan measures, as if there were no budget.
 double measuring_ns(const EffortPlan& plan, const Outlook& outlook) {
-  const measure::MeasureOptions session;
+  const measure::MeasureOptions timing;
   const double candidates = plan.top * (1 + (plan.refinements > 0 ? kNeighboursShare : 0));
   const int finalists = static_cast<int>(std::min<double>(static_cast<double>(plan.finalists), candidates));
   const auto final_ns = [&](int contestants) {
-    return sampling_ns(plan.final_s, session.final.min_rounds, contestants, outlook.csr_ns);
+    return sampling_ns(plan.final_s, timing.final.min_rounds, contestants, outlook.csr_ns);
   };
   const double candidate_ns = kCallsToVerify * outlook.csr_ns +
-                              sampling_ns(plan.sample_s, session.quick.min_rounds, 2, outlook.csr_ns) +
+                              sampling_ns(plan.sample_s, timing.quick.min_rounds, 2, outlook.csr_ns) +
                               outlook.pack_ns + outlook.compile_ns / std::max(1, outlook.threads);
   return final_ns(1) + candidates * candidate_ns + final_ns(1 + finalists);
 }
