@@ -5,6 +5,7 @@
 set -euo pipefail
 
 slurm=$(cd "$1" && pwd)/scripts/slurm
+. "$(cd "$1" && pwd)/tests/scripts/expect.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -14,18 +15,6 @@ for program in sbatch waco-collect waco-tune; do
   chmod +x "bin/$program"
 done
 export PATH=$work/bin:$PATH WACO_BIN=$work/bin
-
-# expect CODE TEXT COMMAND...: the command ends with this code, and stderr holds the text.
-expect() {
-  local wanted=$1 text=$2 code=0
-  shift 2
-  "$@" >out 2>err || code=$?
-  if [ $code -ne "$wanted" ] || [[ $(cat err) != *"$text"* ]]; then
-    echo "scripts: code $code, not $wanted, or no '$text': $*" >&2
-    cat err >&2
-    exit 1
-  fi
-}
 
 # ---- A run that ends early would count as a shard that is done.
 expect 2 "--time-limit" "$slurm/submit.sh" limited -- waco-collect a.mtx --op spmv --time-limit 60

@@ -5,21 +5,10 @@
 set -euo pipefail
 
 source_dir=$(cd "$1" && pwd)
+. "$source_dir/tests/scripts/expect.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-
-# expect CODE TEXT COMMAND...: the command ends with this code, and stderr holds the text.
-expect() {
-  local wanted=$1 text=$2 code=0
-  shift 2
-  "$@" >out 2>err || code=$?
-  if [ $code -ne "$wanted" ] || [[ $(cat err) != *"$text"* ]]; then
-    echo "scripts: code $code, not $wanted, or no '$text': $*" >&2
-    cat err >&2
-    exit 1
-  fi
-}
 
 # A tree with the scripts, and a path on which nothing is but what is linked here.
 mkdir -p tree/{apps,lib,kernels-templates,tests} bin
