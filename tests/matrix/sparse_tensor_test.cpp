@@ -97,6 +97,24 @@ TEST_CASE("sort_and_merge: equals a map, bit for bit, for every shape and number
   }
 }
 
+TEST_CASE("sort_and_merge: orders by what no 64 bits hold", "[matrix]") {
+  SparseTensor input = random_entries({3, 4, 50}, 20000, 5);
+  const auto stretch = [&](size_t mode, int shift) {
+    input.dims[mode] <<= shift;
+    for (int64_t& coordinate : input.coords[mode]) coordinate <<= shift;
+  };
+  const auto is_sorted_by_map = [&] {
+    SparseTensor tensor = input;
+    sort_and_merge(tensor, 2);
+    const SparseTensor expected = sorted_by_map(input);
+    return tensor.coords == expected.coords && tensor.values == expected.values;
+  };
+  stretch(1, 59);
+  CHECK(is_sorted_by_map());
+  stretch(0, 60);
+  CHECK(is_sorted_by_map());
+}
+
 TEST_CASE("sort_and_merge: column-major entries become row-major", "[matrix]") {
   const SparseTensor expected = generate("rmat scale=11 degree=12");
   for (const int threads : {1, 3}) {

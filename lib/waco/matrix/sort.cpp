@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -58,6 +59,46 @@ Scan scan(const SparseTensor& tensor, int threads) {
   return {descents == 0, duplicates};
 }
 
+/// The coordinates that an entry is sorted by, as far as they fit one number, and where it lies.
+struct Entry {
+  uint64_t key;
+  int64_t at;
+};
+
+/// Lexicographic order over the modes from `first` on, then of places. Sorting looks at far more pairs than
+/// there are entries: packed keys keep that to memory that is walked in order.
+class PackedOrder {
+ public:
+  PackedOrder(const std::vector<int64_t>& dims, const Columns& columns, int first)
+      : columns_(columns), order_(static_cast<int>(dims.size())), first_(first), end_(first) {
+    for (int used_bits = 0; end_ < order_; ++end_) {
+      const int bits = std::bit_width(static_cast<uint64_t>(dims[static_cast<size_t>(end_)] - 1));
+      if (used_bits + bits > 64) break;
+      used_bits += bits;
+      bits_[static_cast<size_t>(end_)] = bits;
+    }
+  }
+  Entry entry(int64_t at) const {
+    uint64_t key = 0;
+    for (int mode = first_; mode < end_; ++mode) {
+      const auto m = static_cast<size_t>(mode);
+      key = key << bits_[m] | static_cast<uint64_t>(columns_[m][at]);
+    }
+    return {key, at};
+  }
+  bool operator()(const Entry& a, const Entry& b) const {
+    if (a.key != b.key) return a.key < b.key;
+    const int sign = compare(columns_, order_, end_, a.at, b.at);
+    return sign != 0 ? sign < 0 : a.at < b.at;
+  }
+
+ private:
+  const Columns& columns_;
+  int order_;
+  int first_, end_;  ///< the modes in the key
+  std::array<int, 3> bits_{};
+};
+
 /// Sorts one tensor; holds the second copy of it that this takes.
 class BucketSort {
  public:
@@ -70,11 +111,13 @@ class BucketSort {
   struct Scratch {
     std::vector<int64_t> order;
     std::vector<int64_t> starts;
+    std::vector<Entry> entries;
   };
   void partition();
   int64_t sort_bucket(int64_t bucket, Scratch& scratch);
   void order_by_rows(int64_t bucket, Scratch& scratch) const;
-  void order_by_comparison(int64_t bucket, Scratch& scratch) const;
+  /// Sorts order[begin .. end) by the modes from `first_mode` on, unless it is sorted.
+  void order_by_comparison(int64_t begin, int64_t end, int first_mode, Scratch& scratch) const;
 
   SparseTensor& tensor_;
   int threads_;
@@ -150,26 +193,20 @@ void BucketSort::order_by_rows(int64_t bucket, Scratch& scratch) const {
   }
   // Every start has moved to the end of its row.
   int64_t row_begin = 0;
-  for (const int64_t row_end : starts) {
-    const auto first = scratch.order.begin() + row_begin;
-    const auto last = scratch.order.begin() + row_end;
-    row_begin = row_end;
-    const auto before = [this](int64_t a, int64_t b) {
-      const int sign = compare(columns_, order_, 1, a, b);
-      return sign != 0 ? sign < 0 : a < b;
-    };
-    if (last - first > 1 && !std::is_sorted(first, last, before)) std::sort(first, last, before);
-  }
+  for (const int64_t row_end : starts)
+    order_by_comparison(std::exchange(row_begin, row_end), row_end, 1, scratch);
 }
 
-/// Orders a bucket of many more rows than entries.
-void BucketSort::order_by_comparison(int64_t bucket, Scratch& scratch) const {
-  const int64_t begin = begins_[static_cast<size_t>(bucket)];
-  std::iota(scratch.order.begin(), scratch.order.end(), begin);
-  std::sort(scratch.order.begin(), scratch.order.end(), [this](int64_t a, int64_t b) {
-    const int sign = compare(columns_, order_, 0, a, b);
-    return sign != 0 ? sign < 0 : a < b;
-  });
+void BucketSort::order_by_comparison(int64_t begin, int64_t end, int first_mode, Scratch& scratch) const {
+  const auto first = scratch.order.begin() + begin;
+  const auto last = scratch.order.begin() + end;
+  const auto descends = [&](int64_t a, int64_t b) { return compare(columns_, order_, first_mode, a, b) > 0; };
+  if (std::adjacent_find(first, last, descends) == last) return;
+  const PackedOrder packed(tensor_.dims, columns_, first_mode);
+  scratch.entries.clear();
+  for (auto at = first; at != last; ++at) scratch.entries.push_back(packed.entry(*at));
+  std::sort(scratch.entries.begin(), scratch.entries.end(), packed);
+  std::transform(scratch.entries.begin(), scratch.entries.end(), first, [](const Entry& e) { return e.at; });
 }
 
 /// Sorts a bucket back into the tensor.
@@ -181,8 +218,9 @@ int64_t BucketSort::sort_bucket(int64_t bucket, Scratch& scratch) {
   const bool few_rows = shift_ < 62 && (int64_t{1} << shift_) <= 4 * size + 64;
   if (few_rows) {
     order_by_rows(bucket, scratch);
-  } else {
-    order_by_comparison(bucket, scratch);
+  } else {  // many more rows than entries
+    std::iota(scratch.order.begin(), scratch.order.end(), begin);
+    order_by_comparison(0, size, 0, scratch);
   }
   for (int mode = 0; mode < order_; ++mode) {
     int64_t* const to = tensor_.coords[static_cast<size_t>(mode)].data() + begin;
