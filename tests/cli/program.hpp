@@ -111,6 +111,18 @@ inline RunResult run_into_full(const Program& program, int stream = 1) {
   return run_process(arguments);
 }
 
+/// How a program ends whose stdout, or another stream, is a pipe that nobody reads.
+inline ProcessEnd run_into_closed(const Program& program, int stream = 1) {
+  int pipe[2];
+  REQUIRE(::pipe2(pipe, O_CLOEXEC) == 0);
+  ::close(pipe[0]);
+  ChildProcess child(program.arguments(), {{{pipe[1], stream}}, program.environment()});
+  ::close(pipe[1]);
+  const auto end = child.wait(120);
+  REQUIRE(end.has_value());
+  return *end;
+}
+
 /// What every program says of itself, on stdout.
 inline void check_help_and_version(const std::string& name) {
   const RunResult help = Program(name).with("--help").run();

@@ -278,6 +278,21 @@ TEST_CASE("cli: a stderr that can't be written takes nothing with it", "[cli]") 
   CHECK(run_into_full(ranked().with(matrix, matrix + "x", "-o", lines), 2).end.code == 6);
   CHECK_THAT(read_file(lines), Catch::Contains(parse_file(plan).at("best").at("plan").get<std::string>()));
   CHECK(run_into_full(ranked().with(matrix, "--top", "none"), 2).end.code == 2);
+  std::filesystem::remove(plan);
+  const ProcessEnd unread = run_into_closed(ranked().with(matrix, "-o", plan), 2);
+  INFO(unread.describe());
+  CHECK((unread.exited && unread.code == 0));
+  CHECK(parse_file(plan).contains("best"));
+}
+
+TEST_CASE("cli: a program whose stdout nobody reads ends by SIGPIPE, with its files written", "[cli]") {
+  const Workspace work;
+  const std::string plan = work.path("plan.json");
+  const ProcessEnd end =
+      run_into_closed(tune().with(work.matrix(), "--op", "spmv", "--effort", "none", "--json", "-o", plan));
+  INFO(end.describe());
+  CHECK((!end.exited && end.code == SIGPIPE));
+  CHECK(parse_file(plan).contains("best"));
 }
 
 TEST_CASE("cli: finalists keep the time that compiling them took", "[cli]") {

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -82,8 +83,9 @@ void refuse_options_before_command(const CLI::App& app) {
 }
 
 void print_to_stdout(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    throw EnvironmentError("stdout can't be written");
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
+  if (errno == EPIPE) throw ReaderGone();
+  throw EnvironmentError("stdout can't be written");
 }
 
 void print_to_stderr(std::string_view text) {
@@ -131,7 +133,14 @@ int guarded_main(std::string_view program, const std::function<ExitCode()>& body
   ::setenv("HWLOC_PLUGINS_PATH", "/dev/null", 0);
   release_this_thread();
   ::signal(SIGCHLD, SIG_DFL);  // whoever started us may ignore it, and then no end of a child is kept
-  return static_cast<int>(guarded(program, body).code);
+  ::signal(SIGPIPE, SIG_IGN);  // whoever reads stderr may go: files are written all the same
+  try {
+    return static_cast<int>(guarded(program, body).code);
+  } catch (const ReaderGone&) {
+    ::signal(SIGPIPE, SIG_DFL);
+    ::raise(SIGPIPE);
+    return static_cast<int>(ExitCode::kFailed);  // where SIGPIPE is blocked
+  }
 }
 
 }  // namespace waco

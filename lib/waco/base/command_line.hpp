@@ -39,7 +39,7 @@ bool parse_command_line(CLI::App& app, int argc, const char* const* argv, const 
 /// its value again, since it would be passed over.
 void refuse_options_before_command(const CLI::App& app);
 
-/// Throws EnvironmentError when it can't all be written.
+/// Throws ReaderGone when nobody reads it any more, and EnvironmentError when it can't all be written.
 void print_to_stdout(std::string_view text);
 
 /// For people: what can't be written is lost, and no more than that.
@@ -59,7 +59,8 @@ struct Outcome {
 Outcome guarded(std::string_view program, const std::function<ExitCode()>& body);
 
 /// The same for a whole program: its exit code. Called once, at the start of main, by the initial thread;
-/// first sets up what the process inherits, see release_this_thread().
+/// first sets up what the process inherits, see release_this_thread(). ReaderGone ends the
+/// process by SIGPIPE.
 int guarded_main(std::string_view program, const std::function<ExitCode()>& body);
 
 }  // namespace waco

@@ -56,6 +56,9 @@ class TooLargeError : public EnvironmentError {
   using EnvironmentError::EnvironmentError;
 };
 
+/// Whoever read what is written to a pipe has gone, which is no fault: a program ends, and says nothing.
+class ReaderGone {};
+
 /// A bug of ours. Thrown by WACO_ASSERT, which stays on in release builds.
 class AssertionError : public std::logic_error {
   using std::logic_error::logic_error;
