@@ -1,7 +1,10 @@
 // Atomic writes, hashes and the cache folder's permissions.
 #include "waco/base/files.hpp"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -38,6 +41,54 @@ TEST_CASE("files: links are followed, permissions kept, and devices written to",
   write_file_atomically(device, "third");
   CHECK(fs::is_character_file(device));
   CHECK_THROWS_WITH(check_can_be_written(folder.path()), Catch::Contains("is a folder"));
+}
+
+TEST_CASE("files: links are followed to what is not there yet", "[base]") {
+  const TemporaryFolder folder;
+  const fs::path link = folder.path() / "link", outer = folder.path() / "outer";
+  fs::create_directory(folder.path() / "below");
+  fs::create_symlink("below/a.json", link);
+  fs::create_symlink(link, outer);
+  check_can_be_written(outer);
+  CHECK_FALSE(fs::exists(link));
+  write_file_atomically(outer, "first");
+  CHECK(fs::is_symlink(outer));
+  CHECK(fs::is_symlink(link));
+  CHECK(read_file(folder.path() / "below/a.json") == "first");
+  fs::create_symlink("round", folder.path() / "round");
+  CHECK_THROWS_WITH(check_can_be_written(folder.path() / "round"), Catch::Contains("too many links"));
+}
+
+TEST_CASE("files: what a descriptor leads to is continued, not replaced", "[base]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path() / "all";
+  write_file_atomically(file, "first, ");
+  const int fd = ::open(file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  REQUIRE(fd >= 0);
+  const fs::path name = fmt::format("/dev/fd/{}", fd), link = folder.path() / "link";
+  fs::create_symlink(name, link);
+  for (const fs::path& output : {name, fs::path(fmt::format("/proc/self/fd/{}", fd)), link}) {
+    check_can_be_written(output);
+    CHECK(is_stream(output));
+    write_file_atomically(output, "more ");
+  }
+  CHECK(::write(fd, "last", 4) == 4);
+  ::close(fd);
+  CHECK(read_file(file) == "first, more more more last");
+  CHECK_THROWS_WITH(check_can_be_written(name), Catch::Contains("can't be written"));
+}
+
+TEST_CASE("files: names of one file are the same, whether it is there or not", "[base]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path() / "a", link = folder.path() / "link";
+  fs::create_symlink("a", link);
+  for (const bool is_there : {false, true}) {
+    if (is_there) write_file_atomically(file, "");
+    CHECK(same_file(file, folder.path() / "./a"));
+    CHECK(same_file(file, link));
+    CHECK_FALSE(same_file(file, folder.path() / "b"));
+  }
+  for (const char* stream : {"/dev/null", "/dev/stdout", "-"}) CHECK_FALSE(same_file(stream, stream));
 }
 
 TEST_CASE("files: a lock has one holder at a time", "[base]") {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -133,33 +134,81 @@ fs::path temporary_name(const fs::path& file) {
 
 namespace {
 
-/// What there is to replace: a file, perhaps at the end of links; or a device or pipe to write to.
+constexpr int kMaxLinks = 40;  // as many as Linux follows
+
+/// What is written to by a name.
 struct Target {
-  fs::path file;
-  bool is_stream = false;
-  std::optional<mode_t> mode;  ///< of the file that is there
+  fs::path file;                  ///< at the end of links; need not be there
+  std::optional<int> descriptor;  ///< that the name stands for, as /dev/stdout does
+  std::optional<mode_t> mode;     ///< of what is there
+
+  bool is_stream() const { return descriptor || (mode && !S_ISREG(*mode) && !S_ISDIR(*mode)); }
 };
 
+/// Of this process, when the file is its entry in /proc/self/fd. What that leads to may be a file: opened by
+/// its name it would be written from its start, and replaced it would not be what the descriptor writes to.
+std::optional<int> descriptor_at(const fs::path& file) {
+  std::error_code error, absent;
+  const fs::path folder = fs::canonical(file.parent_path(), error);
+  if (error || folder != fs::canonical("/proc/self/fd", absent)) return std::nullopt;
+  const std::string name = file.filename();
+  int number = 0;
+  const auto [end, fault] = std::from_chars(name.data(), name.data() + name.size(), number);
+  return fault == std::errc() ? std::optional(number) : std::nullopt;
+}
+
 Target target_of(const fs::path& file) {
+  if (file == "-") return {file, STDOUT_FILENO, std::nullopt};
+  Target target{file, std::nullopt, std::nullopt};
+  for (int num_links = 0;; ++num_links) {
+    target.descriptor = descriptor_at(target.file);
+    if (target.descriptor) return target;
+    std::error_code none;
+    const fs::path next = fs::read_symlink(target.file, none);
+    if (none) break;
+    if (num_links == kMaxLinks) throw EnvironmentError(fmt::format("{}: too many links", file.string()));
+    target.file = target.file.parent_path() / next;
+  }
   struct stat status {};
-  if (::stat(file.c_str(), &status) != 0) return {file, false, std::nullopt};
-  if (S_ISDIR(status.st_mode)) throw EnvironmentError(fmt::format("{}: is a folder", file.string()));
-  if (!S_ISREG(status.st_mode)) return {file, true, std::nullopt};
+  if (::stat(target.file.c_str(), &status) == 0) target.mode = status.st_mode;
+  return target;
+}
+
+/// For the same file the same, whether it is there or not.
+fs::path place_of(const fs::path& file) {
   std::error_code error;
-  const fs::path end = fs::canonical(file, error);
-  return {error ? file : end, false, status.st_mode & 07777};
+  const fs::path whole = fs::absolute(target_of(file).file, error);
+  const fs::path folder = fs::weakly_canonical(whole.parent_path(), error);
+  return (error ? whole.parent_path() : folder) / whole.filename();
 }
 
 }  // namespace
 
-FileReplacement::FileReplacement(const fs::path& file) : file_(file) {
+bool is_stream(const fs::path& file) {
+  return target_of(file).is_stream();
+}
+
+bool same_file(const fs::path& a, const fs::path& b) {
+  if (is_stream(a) || is_stream(b)) return false;
+  std::error_code error;
+  return fs::equivalent(a, b, error) || place_of(a) == place_of(b);
+}
+
+FileReplacement::FileReplacement(const fs::path& file) : file_(file == "-" ? "stdout" : file) {
   const Target target = target_of(file);
   target_ = target.file;
-  if (!target.is_stream) temporary_ = temporary_name(target_);
-  fd_ = target.is_stream ? ::open(file.c_str(), O_WRONLY | O_CLOEXEC)
-                         : ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (fd_ < 0) fail(file, "can't be written");
-  if (target.mode) (void)::fchmod(fd_, *target.mode);
+  if (target.mode && S_ISDIR(*target.mode))
+    throw EnvironmentError(fmt::format("{}: is a folder", file.string()));
+  if (target.descriptor) {
+    fd_ = ::fcntl(*target.descriptor, F_DUPFD_CLOEXEC, 0);
+  } else if (target.is_stream()) {
+    fd_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+  } else {
+    temporary_ = temporary_name(target_);
+    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  }
+  if (fd_ < 0) fail(file_, "can't be written");
+  if (target.mode && !temporary_.empty()) (void)::fchmod(fd_, *target.mode & 07777);
 }
 
 FileReplacement::~FileReplacement() {
@@ -168,7 +217,9 @@ FileReplacement::~FileReplacement() {
 }
 
 void FileReplacement::write(std::string_view content) {
-  if (!write_all(fd_, content)) fail(file_, "can't be written");
+  if (write_all(fd_, content)) return;
+  if (errno == EPIPE) throw ReaderGone();
+  fail(file_, "can't be written");
 }
 
 void FileReplacement::sync() {
@@ -183,7 +234,9 @@ void FileReplacement::commit() {
 }
 
 void check_can_be_written(const fs::path& file) {
-  if (!target_of(file).is_stream) const FileReplacement opened(file);
+  const Target target = target_of(file);
+  // Whoever reads a pipe takes its being closed for the end.
+  if (target.descriptor || !target.is_stream()) const FileReplacement opened(file);
 }
 
 void write_file_atomically(const fs::path& file, std::string_view content) {

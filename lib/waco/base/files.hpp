@@ -23,9 +23,18 @@ void make_private_folder(const std::filesystem::path& folder);
 /// The whole file; throws EnvironmentError when it can't be read.
 std::string read_file(const std::filesystem::path& file);
 
+/// Whether a name is of what can be written to but not replaced: a device or a pipe; a descriptor that is
+/// open, such as /dev/stdout, whatever it leads to; "-", which is stdout.
+bool is_stream(const std::filesystem::path& file);
+
+/// Whether what is written to one takes the place of the other, which need not be there. Streams take what
+/// comes.
+bool same_file(const std::filesystem::path& a, const std::filesystem::path& b);
+
 /// Replaces `file` in one step: written beside it under a temporary name, flushed to the disk, renamed. A
-/// reader, or a run after a crash, sees the old content or the new, never a part. Links are followed, and
-/// permissions kept; what is no regular file, such as /dev/stdout, is written to. Throws EnvironmentError.
+/// reader, or a run after a crash, sees the old content or the new, never a part. Links are followed, also
+/// to what is not there yet, and permissions kept; a stream is written to. Throws EnvironmentError, and
+/// ReaderGone where the stream is a pipe that nobody reads any more.
 void write_file_atomically(const std::filesystem::path& file, std::string_view content);
 
 /// The same piece by piece, for content that is not held in memory.
@@ -39,7 +48,7 @@ class FileReplacement {
   FileReplacement& operator=(const FileReplacement&) = delete;
 
   int fd() const { return fd_; }
-  /// Throws EnvironmentError.
+  /// Throws EnvironmentError, or ReaderGone.
   void write(std::string_view content);
   /// Brings what was written to the disk, which commit() does too. Throws EnvironmentError.
   void sync();

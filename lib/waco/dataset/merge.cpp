@@ -48,6 +48,7 @@ class Output {
 
  private:
   [[noreturn]] void fail() const {
+    if (errno == EPIPE) throw ReaderGone();
     throw EnvironmentError(fmt::format("{}: can't be written: {}", file_.string(), std::strerror(errno)));
   }
 
@@ -175,7 +176,8 @@ MergeSummary merge_datasets(const std::vector<fs::path>& inputs, const fs::path&
   // A dataset that another run appends to is not taken away from it. A gzipped one is none.
   std::optional<LineAppender> lock;
   std::error_code error;
-  if (output.extension() != ".gz" && fs::is_regular_file(output, error)) lock.emplace(output);
+  const bool may_grow = output.extension() != ".gz" && !is_stream(output);
+  if (may_grow && fs::is_regular_file(output, error)) lock.emplace(output);
   Merge merge(inputs, options);
   Output file(output);
   const MergeSummary summary = merge.write(file);
