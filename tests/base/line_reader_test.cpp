@@ -1,6 +1,7 @@
 // JSON Lines: what is forgiven, what is refused, and how files are continued.
 #include "waco/base/line_reader.hpp"
 
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include <catch2/catch.hpp>
@@ -145,4 +146,13 @@ TEST_CASE("line_appender: gzipped files are neither made nor continued", "[base]
   const fs::path named = file.path().parent_path() / "new.jsonl.gz";
   CHECK_THROWS_AS(LineAppender(named), UsageError);
   CHECK_FALSE(fs::exists(named));
+}
+
+TEST_CASE("line_appender: streams, which have no end to continue at, are refused", "[base]") {
+  const TemporaryFolder folder;
+  const fs::path fifo = folder.path() / "fifo";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  for (const fs::path& stream : {fifo, fs::path("/dev/stdout"), fs::path("-")})
+    CHECK_THROWS_AS(LineAppender(stream), UsageError);
+  CHECK_FALSE(fs::exists("-"));
 }

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
 
 namespace waco {
 
@@ -26,6 +27,8 @@ LineAppender::LineAppender(std::filesystem::path file) : file_(std::move(file)) 
     throw UsageError(fmt::format(
         "{}: grows line by line, which a gzipped file can't; leave .gz out and gzip it afterwards",
         file_.string()));
+  if (is_stream(file_))
+    throw UsageError(fmt::format("{}: is no file that a run could continue; name one", file_.string()));
   fd_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (fd_ < 0) fail();
   if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return;

@@ -15,7 +15,8 @@ namespace waco {
 class LineAppender {
  public:
   /// Opens the file, which is created when missing. Throws EnvironmentError when it can't be written, or
-  /// another run holds it, and UsageError when its name ends in ".gz".
+  /// another run holds it, and UsageError when it is a stream, which can't be read to its end first, or its
+  /// name ends in ".gz".
   explicit LineAppender(std::filesystem::path file);
   ~LineAppender();
   LineAppender(const LineAppender&) = delete;
