@@ -37,7 +37,7 @@ struct Options {
   CommonOptions common;
   tune::ProblemOptions problem;
   std::vector<std::string> files;  ///< as typed: plans when no schedule is given, then a matrix
-  std::string output;
+  std::string output = "-";
   int vector_bytes = 0;  ///< 0: of the compiler's target
 };
 
@@ -60,7 +60,7 @@ bool parse(int argc, char** argv, Options& options) {
          "and check it on")
       ->expected(0, 2);
   tune::add_problem_options(app, options.problem);
-  app.add_option("-o,--output", options.output, "Write here (default: stdout)");
+  app.add_option("-o,--output", options.output, "Write here (default: -, stdout)");
   app.add_option("--vector-bytes", options.vector_bytes,
                  "Vector registers of the target, without a matrix (default: this machine's)")
       ->check(CLI::IsMember({16, 32, 64}));
@@ -171,6 +171,8 @@ int target_vector_bytes(const Options& options) {
 }
 
 ExitCode run(const Options& options, const StopToken& stop) {
+  refuse_same_files(options.files, {{"-o", options.output}});
+  check_can_be_written(options.output);
   const Job job = choose_job(options);
   std::string kernel;
   if (!job.tensor) {
@@ -180,12 +182,8 @@ ExitCode run(const Options& options, const StopToken& stop) {
   } else {
     kernel = emit_for_matrix(options, job, stop);
   }
-  if (!options.output.empty()) {
-    write_file_atomically(options.output, kernel);
-    spdlog::info("wrote {}", options.output);
-  } else {
-    print_to_stdout(kernel);
-  }
+  write_file_atomically(options.output, kernel);
+  if (options.output != "-") spdlog::info("wrote {}", options.output);
   return ExitCode::kDone;
 }
 

@@ -22,9 +22,12 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 unreadable input, 4 verification failed
 6 some of several matrices failed.)";
 
 void check(const Options& options) {
-  if (options.report) return;
+  if (options.report) return refuse_same_files(options.report_files, {{"--html", options.html_file}});
   if (!options.list_peers && options.matrices.empty())
     throw UsageError(fmt::format("MATRIX is required (see {} --help)", kProgram));
+  std::vector<std::string> inputs = options.matrices;
+  inputs.push_back(options.plan_file);
+  refuse_same_files(inputs, {{"-o", options.record_file}, {"--html", options.html_file}});
   if (options.problem.schedules.size() > 1)
     throw UsageError(
         "--schedule names the one plan that is timed; give it once (waco-tune compares several)");

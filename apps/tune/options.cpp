@@ -3,12 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <system_error>
 
 #include "waco/base/error.hpp"
 
 namespace waco::apps {
-namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
@@ -24,33 +22,6 @@ constexpr const char* kExamples = R"(Examples:
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 unreadable input, 4 verification failed, 5 compiler unusable,
 6 some of several matrices, kernels or calibrated models failed.)";
-
-/// Where a file that may not be there yet would be.
-fs::path place_of(const fs::path& file) {
-  std::error_code error;
-  const fs::path whole = fs::absolute(file, error);
-  const fs::path folder = fs::weakly_canonical(whole.parent_path(), error);
-  return (error ? whole.parent_path() : folder) / whole.filename();
-}
-
-/// Whether what is written to one replaces the other. Devices and pipes take what comes.
-bool same_file(const fs::path& a, const fs::path& b) {
-  std::error_code error;
-  const bool is_there = fs::exists(a, error) && fs::exists(b, error);
-  if (is_there) return fs::is_regular_file(a, error) && fs::equivalent(a, b, error);
-  return place_of(a) == place_of(b);
-}
-
-/// Of one input: an output would replace it, or the other output.
-void refuse_same_files(const Options& options) {
-  const std::string &input = options.inputs.paths[0], &plan = options.plan_file,
-                    &kernel = options.kernel_file;
-  if (!plan.empty() && !kernel.empty() && same_file(plan, kernel))
-    throw UsageError(fmt::format("-o and --emit name the same file, {}", plan));
-  for (const std::string& output : {plan, kernel})
-    if (!output.empty() && input != "-" && same_file(input, output))
-      throw UsageError(fmt::format("{} is the input; name another file for what is written", output));
-}
 
 void check_calibrated(const Options& options, bool any_inputs) {
   if (any_inputs && options.problem.op.empty() && options.ranking.model.empty())
@@ -144,7 +115,9 @@ bool parse(int argc, char** argv, Options& options) {
     throw UsageError("--check is for --effort none; other efforts check all that they measure");
   if (options.single() && !options.shard.empty())
     throw UsageError("--shard takes a --list or several matrices");
-  if (options.single()) refuse_same_files(options);
+  std::vector<std::string> inputs = options.inputs.paths;
+  inputs.insert(inputs.end(), options.inputs.lists.begin(), options.inputs.lists.end());
+  refuse_same_files(inputs, {{"-o", options.plan_file}, {"--emit", options.kernel_file}});
   return true;
 }
 

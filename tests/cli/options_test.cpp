@@ -78,6 +78,33 @@ TEST_CASE("cli: a plan that is none, damaged or newer ends with code 3", "[cli]"
                 3, "is not a plan of waco-tune");
 }
 
+TEST_CASE("cli: no program writes over what it reads, or one output over the other", "[cli]") {
+  const Workspace work;
+  const std::string matrix = work.matrix(10, 10, 0.3), content = read_file(matrix), page = work.path("x");
+  const auto bench = [] { return Program("waco-bench"); };
+  check_refused(codegen().with("--schedule", kCsr, matrix, "-o", matrix), 2, "is an input");
+  check_refused(tune().with("--list", matrix, "--op", "spmv", "-o", matrix), 2, "is an input");
+  check_refused(bench().with("report", matrix, "--html", matrix), 2, "is an input");
+  check_refused(bench().with(matrix, "--op", "spmv", "--html", matrix), 2, "is an input");
+  check_refused(bench().with(matrix, "--plan", page, "-o", page), 2, "is an input");
+  check_refused(bench().with(matrix, "--op", "spmv", "-o", page, "--html", page), 2, "the same file");
+  CHECK(read_file(matrix) == content);
+  CHECK(work.files() == std::vector<std::string>{"matrix.mtx"});
+}
+
+TEST_CASE("cli: waco-codegen looks at its output first, which - and descriptors name, too", "[cli]") {
+  const Workspace work;
+  const std::string missing = work.path("no/such/folder/x");
+  const auto kernel = [] { return codegen().with("--schedule", kCsr, "--vector-bytes", "32"); };
+  check_refused(codegen().with("--schedule", kCsr, work.path("unread.mtx"), "-o", missing), 1, missing);
+  const std::string text = kernel().run().out;
+  CHECK_THAT(text, Catch::Contains("waco_kernel"));
+  for (const char* output : {"-", "/dev/stdout"}) CHECK(kernel().with("-o", output).run().out == text);
+  CHECK_FALSE(std::filesystem::exists("-"));
+  const ProcessEnd unread = run_into_closed(kernel());
+  CHECK((!unread.exited && unread.code == SIGPIPE));
+}
+
 TEST_CASE("cli: an unusable compiler ends with code 5", "[cli]") {
   Workspace work;
   const std::string matrix = work.matrix(10, 10, 0.3);

@@ -249,8 +249,7 @@ TEST_CASE("cli: outputs that would replace each other or the input are refused",
   check_refused(tuned().with("-o", other, "--emit", work.path("./x")), 2, "the same file");
   std::filesystem::create_symlink(matrix, work.path("link"));
   for (const std::string& output : {matrix, work.path("./matrix.mtx"), work.path("link")})
-    for (const char* option : {"-o", "--emit"})
-      check_refused(tuned().with(option, output), 2, "is the input");
+    for (const char* option : {"-o", "--emit"}) check_refused(tuned().with(option, output), 2, "is an input");
   CHECK(read_file(matrix) == content);
   CHECK_FALSE(std::filesystem::exists(other));
   CHECK(tuned().with("-o", "/dev/null", "--emit", "/dev/null").run().ok());

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "waco/base/files.hpp"
 #include "waco/base/log.hpp"
 #include "waco/base/thread_places.hpp"
 #include "waco/base/version.hpp"
@@ -79,6 +80,20 @@ void refuse_options_before_command(const CLI::App& app) {
         throw UsageError(
             fmt::format("{0} is given before and after {1}; name it once", name, command->get_name()));
     }
+  }
+}
+
+void refuse_same_files(const std::vector<std::string>& inputs, const std::vector<NamedOutput>& outputs) {
+  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
+    if (output->file.empty()) continue;
+    for (auto other = outputs.begin(); other != output; ++other)
+      if (!other->file.empty() && same_file(other->file, output->file))
+        throw UsageError(
+            fmt::format("{} and {} name the same file, {}", other->option, output->option, output->file));
+    for (const std::string& input : inputs)
+      if (same_file(input, output->file))
+        throw UsageError(
+            fmt::format("{} is an input; name another file for {}", output->file, output->option));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "waco/base/error.hpp"
 
@@ -38,6 +39,15 @@ bool parse_command_line(CLI::App& app, int argc, const char* const* argv, const 
 /// After parsing: throws UsageError for what stands before a sub-command that does not know it, or is told
 /// its value again, since it would be passed over.
 void refuse_options_before_command(const CLI::App& app);
+
+/// A file that is to be written, and the option that names it.
+struct NamedOutput {
+  std::string option;
+  std::string file;  ///< empty: not asked for
+};
+
+/// Throws UsageError when an output would take the place of an input (see same_file) or of another output.
+void refuse_same_files(const std::vector<std::string>& inputs, const std::vector<NamedOutput>& outputs);
 
 /// Throws ReaderGone when nobody reads it any more, and EnvironmentError when it can't all be written.
 void print_to_stdout(std::string_view text);
