@@ -178,8 +178,30 @@ ExitCode run_evaluate(const Options& options, const StopToken& stop) {
   return ExitCode::kDone;
 }
 
+/// Before hours of training are spent.
+void check_plot(const Options& options) {
+  if (options.plot.empty()) return;
+  std::vector<std::string> inputs = options.datasets;
+  inputs.insert(inputs.end(), options.matrices.begin(), options.matrices.end());
+  refuse_same_files(inputs, {{"--plot", options.plot}});
+  check_can_be_written(options.plot);
+}
+
+/// A page that can't be written does not take the report with it.
+ExitCode plot(const Options& options, const nlohmann::ordered_json& report) {
+  if (options.plot.empty()) return ExitCode::kDone;
+  return guarded(kProgram,
+                 [&] {
+                   write_file_atomically(options.plot, train::curves_page(report));
+                   spdlog::info("wrote {}", options.plot);
+                   return ExitCode::kDone;
+                 })
+      .code;
+}
+
 ExitCode run_train(const Options& options, StopToken stop) {
   const train::TrainingOptions training = training_options(options);
+  check_plot(options);
   if (const auto finished = train::finished_training(training)) {
     spdlog::info("{} is complete, nothing is left to do; without --resume it is trained anew",
                  options.output);
@@ -188,14 +210,11 @@ ExitCode run_train(const Options& options, StopToken stop) {
   }
   if (options.time_limit_s > 0) stop = stop.with_budget(options.time_limit_s);
   const nlohmann::ordered_json report = train::run_training(training, stop);
-  if (!options.plot.empty()) {
-    write_file_atomically(options.plot, train::curves_page(report));
-    spdlog::info("wrote {}", options.plot);
-  }
+  const ExitCode plotted = plot(options, report);
   print_report(options, report);
   spdlog::info("wrote {}", options.output);
   if (!report.at("complete").get<bool>()) spdlog::warn("stopped ({}); --resume continues", stop.reason());
-  return ExitCode::kDone;
+  return plotted;
 }
 
 }  // namespace

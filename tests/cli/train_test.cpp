@@ -255,7 +255,19 @@ TEST_CASE("cli: wrong uses of waco-train end with code 2 or 3 and touch nothing"
   check_refused(Program("waco-train").with("evaluate", small.path("data"), dataset), 3, "model.json");
   check_refused(Program("waco-train").with(dataset, "-o", small.path("data")), 2, "not a model");
   check_refused(Program("waco-train").with(dataset, "-o", dataset), 2, "is a file");
+  const std::string missing = small.path("no/such/folder/x");
+  check_refused(train().with(small.path("data/none.jsonl"), "--plot", missing), 1, missing);
+  check_refused(train().with(dataset, "--plot", dataset), 2, "is an input");
   CHECK_FALSE(std::filesystem::exists(output));
+}
+
+TEST_CASE("cli: waco-train reports even where its curves can't be written", "[cli]") {
+  const SmallTraining small;
+  const RunResult run = small.train("model", "1").with("--json", "--plot", "/dev/full").run();
+  INFO(run.err);
+  CHECK(run.end.code == 1);
+  CHECK(run.err.find("/dev/full: can't be written") != std::string::npos);
+  CHECK(json::parse(run.out).at("complete") == true);
 }
 
 TEST_CASE("cli: waco-train leaves folders alone that only look like a model", "[cli]") {
