@@ -229,8 +229,12 @@ void FileReplacement::sync() {
 void FileReplacement::commit() {
   if (temporary_.empty()) return;
   sync();
-  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(file_, "can't be replaced");
-  temporary_.clear();
+  if (::rename(temporary_.c_str(), target_.c_str()) == 0) return temporary_.clear();
+  // A file that is mounted by itself, as into a container, can only be written in place.
+  std::error_code error;
+  const bool is_mounted = errno == EBUSY || errno == EXDEV;
+  if (!is_mounted || !fs::copy_file(temporary_, target_, fs::copy_options::overwrite_existing, error))
+    fail(file_, "can't be replaced");
 }
 
 void check_can_be_written(const fs::path& file) {

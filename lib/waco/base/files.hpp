@@ -33,8 +33,8 @@ bool same_file(const std::filesystem::path& a, const std::filesystem::path& b);
 
 /// Replaces `file` in one step: written beside it under a temporary name, flushed to the disk, renamed. A
 /// reader, or a run after a crash, sees the old content or the new, never a part. Links are followed, also
-/// to what is not there yet, and permissions kept; a stream is written to. Throws EnvironmentError, and
-/// ReaderGone where the stream is a pipe that nobody reads any more.
+/// to what is not there yet, and permissions kept; a stream, and a file that is a mount point, is written to.
+/// Throws EnvironmentError, and ReaderGone where the stream is a pipe that nobody reads any more.
 void write_file_atomically(const std::filesystem::path& file, std::string_view content);
 
 /// The same piece by piece, for content that is not held in memory.
