@@ -85,6 +85,15 @@ TEST_CASE("artifact: a torn file is refused with the line where it ends", "[base
   CHECK_THROWS_AS(read_content(""), InputError);
 }
 
+TEST_CASE("artifact: a number that can't be held is refused as other damage is", "[base]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "plan.json";
+  write_file_atomically(file, R"({"format": "waco-plan", "version": 1, "time": 1e999})");
+  CHECK_THROWS_AS(read_artifact(file, "waco-plan", 1), InputError);
+  CHECK_THROWS_WITH(read_artifact(file, "waco-plan", 1), Catch::Contains("plan.json: is not complete"));
+  CHECK_FALSE(is_artifact(file, "waco-plan"));
+}
+
 TEST_CASE("artifact: a missing file and a folder are input errors", "[base]") {
   const TemporaryFolder folder;
   for (const auto& file : {folder.path(), folder.path() / "none.json"}) {

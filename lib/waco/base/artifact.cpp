@@ -70,12 +70,16 @@ int check_artifact(const nlohmann::json& artifact, const std::filesystem::path& 
 nlohmann::json read_artifact(const std::filesystem::path& file, std::string_view format, int max_version) {
   const std::string text = read_input(file);
   nlohmann::json artifact;
+  const auto fail = [&](int64_t line) {
+    throw InputError(file.string(), line,
+                     fmt::format("is not complete, valid JSON; expected a file of format {}", format));
+  };
   try {
     artifact = nlohmann::json::parse(text);
   } catch (const nlohmann::json::parse_error& error) {
-    const size_t at = error.byte > 0 ? error.byte - 1 : 0;
-    throw InputError(file.string(), line_of(text, at),
-                     fmt::format("is not complete, valid JSON; expected a file of format {}", format));
+    fail(line_of(text, error.byte > 0 ? error.byte - 1 : 0));
+  } catch (const nlohmann::json::exception&) {  // a number that no double holds, which has no place
+    fail(0);
   }
   check_artifact(artifact, file, format, max_version);
   return artifact;
