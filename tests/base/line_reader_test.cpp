@@ -2,12 +2,12 @@
 #include "waco/base/line_reader.hpp"
 
 #include <sys/stat.h>
-#include <zlib.h>
 
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <vector>
 
+#include "../gzipped.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/line_appender.hpp"
 
@@ -45,15 +45,6 @@ class File {
   TemporaryFolder folder_;
   fs::path path_;
 };
-
-std::string gzipped(const std::string& content) {
-  const TemporaryFolder folder;
-  const fs::path file = folder.path() / "packed";
-  const gzFile gz = ::gzopen(file.c_str(), "wb");
-  REQUIRE(::gzwrite(gz, content.data(), static_cast<unsigned>(content.size())) > 0);
-  REQUIRE(::gzclose(gz) == Z_OK);
-  return read_file(file);
-}
 
 /// Reads the file, then appends {"n":9} to it.
 void continue_file(const fs::path& file) {
@@ -136,6 +127,12 @@ TEST_CASE("line_reader: gzipped files of several members are read, torn ones as 
   const Read torn = read(File(packed.substr(0, packed.size() - 20)).path());
   CHECK(torn.documents.size() == 2);
   CHECK(torn.found.torn);
+}
+
+TEST_CASE("line_reader: what was appended to a gzipped file without packing it is not passed over",
+          "[base]") {
+  const std::string line = "{\"n\":1}\n";
+  CHECK_THROWS_WITH(read(File(gzipped(line) + line).path()), Catch::Contains("gzip file is damaged"));
 }
 
 TEST_CASE("line_appender: gzipped files are neither made nor continued", "[base]") {

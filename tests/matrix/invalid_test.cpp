@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "../gzipped.hpp"
 #include "waco/base/error.hpp"
 #include "waco/matrix/read.hpp"
 
@@ -142,4 +143,13 @@ TEST_CASE("read: the first fault is reported, whatever the number of threads", "
   for (const int threads : {1, 2, 4}) {
     CHECK_THROWS_WITH(read_tensor_bytes(text, "a", {threads, 64}), Catch::StartsWith("a:703: row index 11"));
   }
+}
+
+TEST_CASE("read: damage of a gzip file is reported as such even where the text is faulty first", "[matrix]") {
+  std::string text = "%%MatrixMarket matrix coordinate real general\n9 9 50001\n";
+  for (int i = 0; i < 50000; ++i) text += "1 1 " + std::to_string(i) + "\n";
+  std::string faulty = gzipped(text + "x\n");
+  CHECK_THROWS_WITH(read_tensor_bytes(faulty, "a.gz", {1, 100}), Catch::StartsWith("a.gz:50003:"));
+  faulty[faulty.size() - 5] = static_cast<char>(faulty[faulty.size() - 5] ^ 1);
+  CHECK_THROWS_WITH(read_tensor_bytes(faulty, "a.gz", {1, 100}), Catch::Contains("gzip file is damaged"));
 }

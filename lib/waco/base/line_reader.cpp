@@ -1,12 +1,13 @@
-// Lines through zlib, which passes plain files through.
+// Lines of plain text, or of what gzipped text inflates to.
 #include "waco/base/line_reader.hpp"
 
 #include <spdlog/spdlog.h>
-#include <zlib.h>
 
-#include <cerrno>
-#include <cstring>
+#include <optional>
 #include <utility>
+
+#include "waco/base/byte_source.hpp"
+#include "waco/base/gzip.hpp"
 
 namespace waco {
 namespace fs = std::filesystem;
@@ -22,27 +23,14 @@ class TextLines {
     bool blank() const { return text.find_first_not_of(" \t\r") == std::string::npos; }
   };
 
-  explicit TextLines(const fs::path& file) : file_(file) {
-    std::error_code error;
-    if (fs::is_directory(file, error))
-      throw InputError(file.string(), 0, "is a folder; name a file inside it");
-    gz_ = ::gzopen(file.c_str(), "rbe");
-    if (gz_ == nullptr)
-      throw InputError(file.string(), 0, fmt::format("can't be opened: {}", std::strerror(errno)));
-    ::gzbuffer(gz_, 1 << 18);
+  explicit TextLines(const fs::path& name) : file_(name.string()), whole_(read_up_to(file_, 2), file_) {
+    if (is_gzip(whole_.head())) inflated_.emplace(name.string(), whole_);
   }
-  ~TextLines() { ::gzclose(gz_); }
-  TextLines(const TextLines&) = delete;
-  TextLines& operator=(const TextLines&) = delete;
 
-  bool gzipped() { return ::gzdirect(gz_) == 0; }
+  bool gzipped() const { return inflated_.has_value(); }
 
   /// At the end: whether gzipped content lacks its own.
-  bool cut_off() {
-    int code = Z_OK;
-    ::gzerror(gz_, &code);
-    return code == Z_BUF_ERROR;
-  }
+  bool cut_off() const { return inflated_ && inflated_->cut_off(); }
 
   /// False at the end.
   bool next(Line& line) {
@@ -63,18 +51,19 @@ class TextLines {
  private:
   bool fill() {
     buffer_.resize(size_t{1} << 16);
-    const int count = ::gzread(gz_, buffer_.data(), static_cast<unsigned>(buffer_.size()));
-    if (count < 0) {
-      int code = 0;
-      const char* what = ::gzerror(gz_, &code);
-      throw InputError(file_.string(), 0, fmt::format("can't be read: {}", what));
+    ByteSource& source = inflated_ ? static_cast<ByteSource&>(*inflated_) : whole_;
+    try {
+      buffer_.resize(source.read(buffer_.data(), buffer_.size()));
+    } catch (const InputError&) {
+      if (!cut_off()) throw;
+      buffer_.clear();
     }
-    buffer_.resize(static_cast<size_t>(count));
-    return count > 0;
+    return !buffer_.empty();
   }
 
-  const fs::path& file_;
-  gzFile gz_ = nullptr;
+  FileSource file_;
+  ReplaySource whole_;
+  std::optional<GzipSource> inflated_;
   std::string buffer_;
   size_t begin_ = 0;
 };

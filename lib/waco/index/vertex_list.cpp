@@ -4,7 +4,7 @@
 #include <zlib.h>
 
 #include "waco/base/error.hpp"
-#include "waco/matrix/gzip.hpp"
+#include "waco/base/gzip.hpp"
 
 namespace waco::index {
 
@@ -34,8 +34,8 @@ std::string gzipped(std::string_view text) {
 }  // namespace
 
 VertexList VertexList::read(const std::filesystem::path& file, schedule::Op op) {
-  matrix::FileSource compressed(file.string());
-  matrix::GzipSource content(file.string(), compressed);
+  FileSource compressed(file.string());
+  GzipSource content(file.string(), compressed);
   VertexList list(op);
   list.source_ = file.string();
   constexpr size_t kStep = size_t{1} << 20;

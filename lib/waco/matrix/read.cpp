@@ -7,11 +7,11 @@
 #include <new>
 #include <utility>
 
+#include "waco/base/byte_source.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/gzip.hpp"
 #include "waco/base/machine.hpp"
-#include "waco/matrix/byte_source.hpp"
 #include "waco/matrix/frostt.hpp"
-#include "waco/matrix/gzip.hpp"
 #include "waco/matrix/line.hpp"
 #include "waco/matrix/matrix_market.hpp"
 #include "waco/matrix/text_reader.hpp"

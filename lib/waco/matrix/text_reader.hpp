@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "waco/matrix/byte_source.hpp"
+#include "waco/base/byte_source.hpp"
 
 namespace waco::matrix {
 

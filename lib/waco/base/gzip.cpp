@@ -1,5 +1,5 @@
 // Inflating gzip data as a stream, in bounded memory.
-#include "waco/matrix/gzip.hpp"
+#include "waco/base/gzip.hpp"
 
 #include <zlib.h>
 
@@ -10,7 +10,7 @@
 
 #include "waco/base/error.hpp"
 
-namespace waco::matrix {
+namespace waco {
 namespace {
 
 constexpr size_t kInputBytes = size_t{1} << 18;
@@ -23,7 +23,8 @@ struct GzipSource::State {
   std::vector<char> input = std::vector<char>(kInputBytes);
   bool between_members = false;
   bool done = false;
-  std::string fault;  ///< reported by every read from the first on
+  bool cut_off = false;
+  std::string fault;  ///< once there is one, nothing more is inflated
 };
 
 bool is_gzip(std::string_view head) {
@@ -54,7 +55,7 @@ bool GzipSource::begin_next_member() {
   z_stream& stream = state_->stream;
   while (refill()) {
     if (*stream.next_in != 0) {
-      if (inflateReset(&stream) != Z_OK) fail("is damaged");
+      WACO_ASSERT(inflateReset(&stream) == Z_OK);
       state_->between_members = false;
       return true;
     }
@@ -66,18 +67,18 @@ bool GzipSource::begin_next_member() {
 }
 
 size_t GzipSource::read(char* to, size_t size) {
-  if (!state_->fault.empty()) throw InputError(name_, 0, state_->fault);
   z_stream& stream = state_->stream;
   const size_t wanted = std::min<size_t>(size, std::numeric_limits<uInt>::max());
   stream.next_out = reinterpret_cast<Bytef*>(to);
   stream.avail_out = static_cast<uInt>(wanted);
-  while (stream.avail_out > 0 && !state_->done) {
+  while (stream.avail_out > 0 && !state_->done && state_->fault.empty()) {
     if (state_->between_members && !begin_next_member()) break;
     const bool at_end = !refill();  // of the compressed bytes; some of the text may still be held
     switch (inflate(&stream, Z_NO_FLUSH)) {
       case Z_OK:
         break;
       case Z_BUF_ERROR:
+        state_->cut_off = at_end;
         if (at_end) fail("is cut off");
         break;
       case Z_STREAM_END:
@@ -89,16 +90,18 @@ size_t GzipSource::read(char* to, size_t size) {
         fail("is damaged");
     }
   }
+  if (stream.avail_out == wanted && !state_->fault.empty()) throw InputError(name_, 0, state_->fault);
   return wanted - stream.avail_out;
 }
 
-void GzipSource::fail(const char* cause) {
-  if (state_->fault.empty()) {
-    const char* detail = state_->stream.msg;
-    state_->fault = fmt::format("the gzip file {}{}{}; fetch or compress it again", cause,
-                                detail != nullptr ? ": " : "", detail != nullptr ? detail : "");
-  }
-  throw InputError(name_, 0, state_->fault);
+bool GzipSource::cut_off() const {
+  return state_->cut_off;
 }
 
-}  // namespace waco::matrix
+void GzipSource::fail(const char* cause) {
+  const char* detail = state_->stream.msg;
+  state_->fault = fmt::format("the gzip file {}{}{}; fetch or compress it again", cause,
+                              detail != nullptr ? ": " : "", detail != nullptr ? detail : "");
+}
+
+}  // namespace waco

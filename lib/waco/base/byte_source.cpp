@@ -1,5 +1,5 @@
 // Where the bytes of an input come from: a file, standard input or memory.
-#include "waco/matrix/byte_source.hpp"
+#include "waco/base/byte_source.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 
 #include "waco/base/error.hpp"
 
-namespace waco::matrix {
+namespace waco {
 
 FileSource::FileSource(const std::string& path) : name_(path) {
   if (path == "-") {
@@ -26,7 +26,7 @@ FileSource::FileSource(const std::string& path) : name_(path) {
   const bool known = ::fstat(fd_, &status) == 0;
   if (known && S_ISDIR(status.st_mode)) {
     if (owned_) ::close(fd_);
-    throw InputError(name_, 0, "is a folder; name a .mtx or .tns file inside it");
+    throw InputError(name_, 0, "is a folder; name a file inside it");
   }
   if (known && S_ISREG(status.st_mode)) {
     if (status.st_size > 0) num_bytes_ = status.st_size;
@@ -73,4 +73,4 @@ std::string read_up_to(ByteSource& source, size_t size) {
   return bytes;
 }
 
-}  // namespace waco::matrix
+}  // namespace waco

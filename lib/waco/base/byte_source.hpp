@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace waco::matrix {
+namespace waco {
 
 /// A stream of bytes, read once from the start to the end.
 class ByteSource {
@@ -54,6 +54,7 @@ class ReplaySource : public ByteSource {
  public:
   ReplaySource(std::string head, ByteSource& rest) : head_(std::move(head)), rest_(rest) {}
   size_t read(char* to, size_t size) override;
+  std::string_view head() const { return head_; }
 
  private:
   std::string head_;
@@ -64,4 +65,4 @@ class ReplaySource : public ByteSource {
 /// Up to `size` bytes of `source`, fewer only at its end.
 std::string read_up_to(ByteSource& source, size_t size);
 
-}  // namespace waco::matrix
+}  // namespace waco

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "waco/matrix/byte_source.hpp"
+#include "waco/base/byte_source.hpp"
 
-namespace waco::matrix {
+namespace waco {
 
 /// Whether the first bytes of a file are those of gzip data.
 bool is_gzip(std::string_view head);
@@ -19,18 +19,21 @@ class GzipSource : public ByteSource {
   GzipSource(std::string name, ByteSource& compressed);
   ~GzipSource() override;
 
-  /// Throws InputError when the data is corrupt or ends early, and again at every later call.
+  /// Throws InputError where the data is corrupt or ends early, behind what comes before that, and again at
+  /// every later call.
   size_t read(char* to, size_t size) override;
+  /// Whether the data ended early.
+  bool cut_off() const;
 
  private:
   struct State;
   bool refill();
   bool begin_next_member();
-  [[noreturn]] void fail(const char* cause);
+  void fail(const char* cause);
 
   std::string name_;
   ByteSource& compressed_;
   std::unique_ptr<State> state_;
 };
 
-}  // namespace waco::matrix
+}  // namespace waco
