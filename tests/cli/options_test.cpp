@@ -64,6 +64,8 @@ TEST_CASE("cli: unreadable inputs end with code 3 and name the file", "[cli]") {
 TEST_CASE("cli: a plan that is none, damaged or newer ends with code 3", "[cli]") {
   Workspace work;
   check_refused(codegen().with(work.path("missing.json")), 3, "missing.json");
+  check_refused(codegen().with(work.path("")), 3, "name a file inside it");
+  check_refused(tune().with("--list", work.path(""), "--op", "spmv"), 3, "name a file inside it");
   check_refused(codegen().with(work.write("text.json", "not json")), 3, "text.json");
   check_refused(codegen().with(work.write("kind.json", R"({"format": "waco-model", "version": 1})")), 3,
                 "waco-model");

@@ -18,19 +18,6 @@ int64_t line_of(const std::string& text, size_t offset) {
   return 1 + std::count(text.begin(), end, '\n');
 }
 
-std::string read_input(const std::filesystem::path& file) {
-  std::error_code error;
-  if (std::filesystem::is_directory(file, error)) {
-    throw InputError(file.string(), 0, "is a folder; name a file inside it");
-  }
-  try {
-    return read_file(file);
-  } catch (const EnvironmentError& unreadable) {
-    // The message names the file already.
-    throw Error(ExitCode::kInput, unreadable.what());
-  }
-}
-
 }  // namespace
 
 nlohmann::ordered_json artifact_header(std::string_view format, int version, std::string_view program,
@@ -68,7 +55,7 @@ int check_artifact(const nlohmann::json& artifact, const std::filesystem::path& 
 }
 
 nlohmann::json read_artifact(const std::filesystem::path& file, std::string_view format, int max_version) {
-  const std::string text = read_input(file);
+  const std::string text = read_input_file(file);
   nlohmann::json artifact;
   const auto fail = [&](int64_t line) {
     throw InputError(file.string(), line,

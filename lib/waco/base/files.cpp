@@ -123,6 +123,17 @@ std::string read_file(const fs::path& file) {
   return content;
 }
 
+std::string read_input_file(const fs::path& file) {
+  std::error_code error;
+  if (fs::is_directory(file, error)) throw InputError(file.string(), 0, "is a folder; name a file inside it");
+  try {
+    return read_file(file);
+  } catch (const EnvironmentError& unreadable) {
+    // The message names the file already.
+    throw Error(ExitCode::kInput, unreadable.what());
+  }
+}
+
 fs::path temporary_name(const fs::path& file) {
   // Numbers of processes are not enough: containers and machines that share a folder have the same.
   static const uint64_t process = (uint64_t{std::random_device{}()} << 32) | std::random_device{}();

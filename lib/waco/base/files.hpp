@@ -23,6 +23,9 @@ void make_private_folder(const std::filesystem::path& folder);
 /// The whole file; throws EnvironmentError when it can't be read.
 std::string read_file(const std::filesystem::path& file);
 
+/// The same for a file that a user names: an Error of kInput.
+std::string read_input_file(const std::filesystem::path& file);
+
 /// Whether a name is of what can be written to but not replaced: a device or a pipe; a descriptor that is
 /// open, such as /dev/stdout, whatever it leads to; "-", which is stdout.
 bool is_stream(const std::filesystem::path& file);

@@ -33,12 +33,7 @@ class Gathering {
   }
 
   void add_list(const std::string& file) {
-    std::string text;
-    try {
-      text = read_file(file == "-" ? "/dev/stdin" : file);
-    } catch (const EnvironmentError& unreadable) {
-      throw Error(ExitCode::kInput, unreadable.what());
-    }
+    const std::string text = read_input_file(file == "-" ? "/dev/stdin" : file);
     int64_t number = 0;
     for (size_t begin = 0; begin < text.size();) {
       const size_t end = std::min(text.find('\n', begin), text.size());

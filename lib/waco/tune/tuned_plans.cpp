@@ -76,13 +76,7 @@ std::string text_of(const schedule::Problem& problem) {
 TunedPlans TunedPlans::read(const fs::path& file) {
   TunedPlans result;
   result.file_ = file;
-  std::string text;
-  try {
-    text = read_file(file);
-  } catch (const EnvironmentError& unreadable) {
-    throw Error(ExitCode::kInput, unreadable.what());
-  }
-  const json whole = json::parse(text, nullptr, false);
+  const json whole = json::parse(read_input_file(file), nullptr, false);
   result.for_all_ = !whole.is_discarded() && !(whole.is_object() && whole.contains("input"));
   if (result.for_all_) {
     result.plans_.push_back(checked_plan({whole, 0, file, kKind}));
