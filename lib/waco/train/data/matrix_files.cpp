@@ -54,7 +54,7 @@ void MatrixFiles::add_folder(const std::string& folder) {
 }
 
 void MatrixFiles::add_list(const std::string& file) {
-  std::istringstream text(read_file(file));
+  std::istringstream text(read_input_file(file));
   for (std::string line; std::getline(text, line);) {
     line = std::string(matrix::trimmed(line));
     if (line.empty() || line[0] == '#' || line.starts_with(matrix::kSynthetic)) continue;
