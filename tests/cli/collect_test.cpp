@@ -126,6 +126,8 @@ TEST_CASE("cli: merged shards are the dataset of one run", "[cli]") {
   CHECK(quiet.ok());
   CHECK(quiet.err.empty());
   CHECK(Program("waco-collect").with("info", output + ".gz", "--quiet").run().ok());
+  const RunResult printed = Program("waco-collect").with("merge", output, "-o", "-").run();
+  CHECK(outline_of(records_of(work.write("printed.jsonl", printed.out))) == outline_of(records_of(output)));
   check_refused(Program("waco-collect").with("info", output, "--op", "spmv"), 2, "--op");
   check_refused(Program("waco-collect").with("--op", "spmv", "info", output), 2, "info takes no --op");
   check_refused(Program("waco-collect").with(output, "info", output), 2, "info takes no INPUT");

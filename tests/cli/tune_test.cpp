@@ -253,6 +253,7 @@ TEST_CASE("cli: outputs that would replace each other or the input are refused",
   CHECK(read_file(matrix) == content);
   CHECK_FALSE(std::filesystem::exists(other));
   CHECK(tuned().with("-o", "/dev/null", "--emit", "/dev/null").run().ok());
+  CHECK(json::parse(tuned().with("-o", "-").run().out).contains("best"));
 }
 
 TEST_CASE("cli: plan and kernel are written even where stdout can't be", "[cli]") {
