@@ -189,9 +189,27 @@ TEST_CASE("cli: a matrix whose name is no UTF-8 is continued like any other", "[
   std::filesystem::resize_file(output, third);
   REQUIRE(program.run().ok());
   CHECK(records_of(output).size() == 3);
-  // Complete, it need not be read again.
-  work.write("m\xff.mtx", "nonsense\n");
-  CHECK(program.run().ok());
+}
+
+TEST_CASE("cli: a file is not taken for another of its name that is in the dataset", "[cli]") {
+  Workspace work;
+  const std::string output = work.path("data.jsonl");
+  const Program program = collect().with(work.matrix(), "--op", "spmv", "--per-matrix", "3", "--augment", "1",
+                                         "--seed", "7", "-o", output);
+  REQUIRE(program.run().ok());
+  CHECK(records_of(output).size() == 6);
+  work.matrix(200, 160, 0.05);  // another one, as if from another folder
+  const RunResult run = program.run();
+  INFO(run.err);
+  REQUIRE(run.ok());
+  std::set<std::string> patterns;
+  for (const json& record : records_of(output)) patterns.insert(record.at("matrix_hash").get<std::string>());
+  CHECK(records_of(output).size() == 12);
+  CHECK(patterns.size() == 4);
+  // Both are complete.
+  const std::string whole = read_file(output);
+  REQUIRE(program.run().ok());
+  CHECK(read_file(output) == whole);
 }
 
 TEST_CASE("cli: a matrix that can't be used is left out, and the code says so", "[cli]") {

@@ -4,7 +4,6 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
-#include <map>
 #include <optional>
 #include <system_error>
 
@@ -72,7 +71,6 @@ class Collection {
         file_(options.output, header(), [this](dataset::Record&& record) { ledger_.add(record); }),
         pool_(options.problem, threads_, options.seed),
         context_{options, choice_options(), pool_, compiled_, stop, {}} {
-    for (const CorpusItem& item : items_) ++num_named_[item.name];
     context_.on_record = [this](const dataset::Record& record) { keep(record); };
     summary_.num_before = ledger_.num_records();
   }
@@ -153,38 +151,32 @@ class Collection {
 
   /// An original and its reshaped copies, which one shard makes together.
   void collect_original(const CorpusItem& item) {
-    std::vector<int64_t> dims;
-    int64_t num_nonzeros = 0;
-    if (!collect_item(item, dims, num_nonzeros)) {
+    // A recipe says all of what it makes; a file of the same name may be another matrix.
+    const bool sure = item.source.starts_with(matrix::kSynthetic);
+    const MatrixLedger* original = collect_item(item, sure);
+    if (original == nullptr) {
       progress_->skip(int64_t{options_.num_copies} * options_.per_matrix);
       return;
     }
-    if (options_.num_copies == 0) return;
-    for (const CorpusItem& copy :
-         matrix::augmented(item, dims, num_nonzeros, options_.num_copies, options_.seed)) {
-      std::vector<int64_t> ignored;
-      int64_t also_ignored = 0;
+    for (const CorpusItem& copy : matrix::augmented(item, original->dims, original->num_nonzeros,
+                                                    options_.num_copies, options_.seed)) {
       if (stops_here()) return;
-      collect_item(copy, ignored, also_ignored);
+      // The copies that are there were made of the only matrix of its name.
+      collect_item(copy, ledger_.find(item.name, stored_source(item)) == original);
     }
   }
 
-  /// False when the matrix can't be used. Sets its shape.
-  bool collect_item(const CorpusItem& item, std::vector<int64_t>& dims, int64_t& num_nonzeros) {
-    const MatrixLedger* before = ledger_.find(item.name, stored_source(item));
-    const bool only_one = num_named_.at(item.original) == 1;
-    if (before != nullptr && only_one && static_cast<int>(before->plans.size()) >= options_.per_matrix) {
-      dims = before->dims;
-      num_nonzeros = before->num_nonzeros;
+  /// What there is of the item then; nullptr when it can't be used. One that is `sure` to be the matrix that
+  /// has its name and source in the file is not made when it is complete there.
+  const MatrixLedger* collect_item(const CorpusItem& item, bool sure) {
+    const MatrixLedger* before = sure ? ledger_.find(item.name, stored_source(item)) : nullptr;
+    if (before != nullptr && static_cast<int>(before->plans.size()) >= options_.per_matrix) {
       progress_->skip(options_.per_matrix);
       ++summary_.num_matrices;
-      return true;
+      return before;
     }
     try {
-      const matrix::SparseTensor tensor = make(item);
-      dims = tensor.dims;
-      num_nonzeros = tensor.num_nonzeros();
-      return collect_tensor(item, tensor);
+      return collect_tensor(item, make(item));
     } catch (const measure::Stopped&) {
       summary_.stopped = true;
     } catch (const measure::Unmeasurable& error) {
@@ -200,7 +192,7 @@ class Collection {
     } catch (const std::exception& error) {  // its input, or a bug of ours that it meets; the others go on
       leave_out(item, error.what());
     }
-    return false;
+    return nullptr;
   }
 
   void leave_out(const CorpusItem& item, const char* reason) {
@@ -210,7 +202,7 @@ class Collection {
     progress_->skip(options_.per_matrix);
   }
 
-  bool collect_tensor(const CorpusItem& item, const matrix::SparseTensor& tensor) {
+  const MatrixLedger* collect_tensor(const CorpusItem& item, const matrix::SparseTensor& tensor) {
     const int order = schedule::sparse_order(options_.problem.op);
     if (tensor.order() != order)
       throw InputError(item.source, 0,
@@ -223,7 +215,7 @@ class Collection {
       spdlog::info("{}: left out, has the pattern of {}", item.name, before->matrix);
       ++summary_.num_matrices;
       progress_->skip(options_.per_matrix);
-      return true;
+      return before;
     }
     const MatrixLedger own = before != nullptr ? *before : MatrixLedger();
     const auto num_before = static_cast<int64_t>(own.plans.size());
@@ -231,13 +223,13 @@ class Collection {
     progress_->skip(num_before);
     if (!collect_matrix(tensor, record, own, context_)) {
       summary_.stopped = true;
-      return true;
+      return nullptr;
     }
     file_.sync();
     ++summary_.num_matrices;
     // Tiny matrices have fewer points than asked for.
     progress_->skip(options_.per_matrix - num_before - (summary_.num_records - num_records));
-    return true;
+    return ledger_.find(record.matrix_hash);
   }
 
   dataset::Record common_record(const CorpusItem& item, const matrix::SparseTensor& tensor) const {
@@ -269,7 +261,6 @@ class Collection {
   const CompilerTarget target_;
   const Machine machine_;
   const std::vector<CorpusItem> items_;
-  std::map<std::string, int> num_named_;  ///< originals of a name; their copies' names are equal as well
   Ledger ledger_;
   dataset::DatasetAppender file_;
   StructurePool pool_;
