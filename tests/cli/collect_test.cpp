@@ -152,6 +152,19 @@ TEST_CASE("cli: copies of a matrix stay on its side of the split", "[cli]") {
   for (const auto& [original, names] : copies) CHECK(names.size() == 3);
 }
 
+TEST_CASE("cli: a matrix that is there under another name is left out with its copies", "[cli]") {
+  Workspace work;
+  const std::string matrix = work.matrix(), twin = work.path("twin.mtx"), output = work.path("data.jsonl");
+  std::filesystem::copy_file(matrix, twin);
+  const Program program =
+      collect().with(matrix, twin, "--op", "spmv", "--per-matrix", "3", "--augment", "1", "-o", output);
+  const RunResult run = program.run();
+  INFO(run.err);
+  REQUIRE(run.ok());
+  for (const json& record : records_of(output)) CHECK(record.at("original") == "matrix");
+  CHECK(records_of(output).size() == 6);
+}
+
 TEST_CASE("cli: matrices of one name, and their copies, are told apart", "[cli]") {
   Workspace work;
   Program program = collect().with("--op", "spmv", "--per-matrix", "3", "--augment", "1");

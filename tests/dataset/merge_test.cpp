@@ -105,6 +105,27 @@ TEST_CASE("merge: what an earlier dataset has is not repeated, renamed or put on
   CHECK(merged.records[1].split == Split::kTraining);
 }
 
+TEST_CASE("merge: copies of a matrix that is there under another name are left out with it", "[dataset]") {
+  const TemporaryFolder folder;
+  const auto a = write_dataset(folder.path() / "a.jsonl", sample_header(), {sample_record("m1")});
+  Record twin = sample_record("m2", 32);
+  twin.matrix_hash = sample_record("m1").matrix_hash;
+  twin.split = Split::kValidation;
+  Record copy = sample_record("m2+repeat");
+  copy.original = "m2";
+  copy.split = Split::kValidation;
+  const auto b = write_dataset(folder.path() / "b.jsonl", sample_header(), {twin, copy});
+  // A matrix of the same name that is no duplicate keeps its copies.
+  copy.matrix_hash = "another";
+  const auto c = write_dataset(folder.path() / "c.jsonl", sample_header(), {sample_record("m2"), copy});
+  CHECK(merge_datasets({a, b, c}, folder.path() / "all.jsonl", {}).num_renamed == 2);
+  const Dataset merged = load_dataset(folder.path() / "all.jsonl");
+  REQUIRE(merged.records.size() == 3);
+  CHECK(merged.records[0].matrix == "m1");
+  CHECK(merged.records[1].matrix == "m2");
+  CHECK(merged.records[2].matrix_hash == "another");
+}
+
 TEST_CASE("merge: a result follows links and keeps permissions, but takes no file from a collection",
           "[dataset]") {
   namespace fs = std::filesystem;

@@ -166,8 +166,9 @@ class Collection {
     }
   }
 
-  /// What there is of the item then; nullptr when it can't be used. One that is `sure` to be the matrix that
-  /// has its name and source in the file is not made when it is complete there.
+  /// What there is of the item then; nullptr when it can't be used, or is another one's duplicate: copies of
+  /// that could be on the other side of the split. One that is `sure` to be the matrix that has its name and
+  /// source in the file is not made when it is complete there.
   const MatrixLedger* collect_item(const CorpusItem& item, bool sure) {
     const MatrixLedger* before = sure ? ledger_.find(item.name, stored_source(item)) : nullptr;
     if (before != nullptr && static_cast<int>(before->plans.size()) >= options_.per_matrix) {
@@ -215,7 +216,7 @@ class Collection {
       spdlog::info("{}: left out, has the pattern of {}", item.name, before->matrix);
       ++summary_.num_matrices;
       progress_->skip(options_.per_matrix);
-      return before;
+      return nullptr;
     }
     const MatrixLedger own = before != nullptr ? *before : MatrixLedger();
     const auto num_before = static_cast<int64_t>(own.plans.size());

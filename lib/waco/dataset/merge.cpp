@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -146,7 +147,9 @@ class Merge {
       ++summary_.num_repeated;
       return false;
     }
-    if (owner_.emplace(record.matrix_hash, record.matrix).first->second != record.matrix) {
+    const bool renamed = owner_.emplace(record.matrix_hash, record.matrix).first->second != record.matrix;
+    if (renamed) renamed_.emplace(file, record.matrix);
+    if (renamed || renamed_.contains({file, record.original})) {
       ++summary_.num_renamed;
       return false;
     }
@@ -164,7 +167,10 @@ class Merge {
   std::vector<std::vector<int>> places_;  ///< per input: place in machines_ of each of its machines
   std::unordered_set<std::string> keys_;
   std::unordered_map<std::string, std::string> owner_;  ///< pattern -> name it was first met under
-  std::unordered_map<std::string, Split> split_;        ///< original -> side it was first met on
+  /// Input and name of matrices left out for that. Their copies, which follow them, could be on the other
+  /// side of the split.
+  std::set<std::pair<size_t, std::string>> renamed_;
+  std::unordered_map<std::string, Split> split_;  ///< original -> side it was first met on
   MergeSummary summary_;
 };
 

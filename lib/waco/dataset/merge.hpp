@@ -18,7 +18,7 @@ struct MergeOptions {
 struct MergeSummary {
   int64_t num_records = 0;   ///< written
   int64_t num_repeated = 0;  ///< left out: a file before has the same point on the same pattern
-  int64_t num_renamed = 0;   ///< left out: a file before has the same pattern under another name
+  int64_t num_renamed = 0;   ///< left out: their pattern, or that of their original, has another name before
   int64_t num_resplit = 0;   ///< moved to the side of the split that a file before put their original on
 };
 
