@@ -239,6 +239,22 @@ TEST_CASE("cli: a matrix that can't be used is left out, and the code says so", 
   CHECK(spmv_collection(files, work.path("none.jsonl")).with("--shard", "1/2").run().end.code == 6);
 }
 
+TEST_CASE("cli: a copy that came out empty is no fault", "[cli]") {
+  Workspace work;
+  // Its nonzeros fill the last rows. The copy that its name draws is a window above them.
+  std::string entries;
+  for (int r = 1901; r <= 2000; ++r)
+    for (int c = 1; c <= 101; ++c) entries += fmt::format("{} {}\n", r, c);
+  const std::string file = work.write(
+      "low12.mtx", "%%MatrixMarket matrix coordinate pattern general\n2000 2001 10100\n" + entries);
+  const std::string output = work.path("data.jsonl");
+  const RunResult run =
+      collect().with(file, "--op", "spmv", "--per-matrix", "1", "--augment", "1", "-o", output).run();
+  INFO(run.err);
+  CHECK(run.ok());
+  CHECK(run.err.find("left out, has no nonzeros") != std::string::npos);
+}
+
 TEST_CASE("cli: a collection without its worker fails before it touches anything", "[cli]") {
   Workspace work;
   const std::string lonely = work.path("waco-collect");

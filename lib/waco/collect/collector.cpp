@@ -209,7 +209,7 @@ class Collection {
       throw InputError(item.source, 0,
                        fmt::format("{} needs a {}", schedule::name(options_.problem.op),
                                    order == 2 ? "matrix" : "3-D tensor"));
-    if (tensor.num_nonzeros() == 0) throw InputError(item.source, 0, "has no nonzeros to measure on");
+    if (tensor.num_nonzeros() == 0) return without_nonzeros(item);
     const dataset::Record record = common_record(item, tensor);
     const MatrixLedger* before = ledger_.find(record.matrix_hash);
     if (before != nullptr && before->matrix != item.name) {
@@ -231,6 +231,14 @@ class Collection {
     // Tiny matrices have fewer points than asked for.
     progress_->skip(options_.per_matrix - num_before - (summary_.num_records - num_records));
     return ledger_.find(record.matrix_hash);
+  }
+
+  /// A fault of an original; copies are drawn, and may be windows of nothing.
+  const MatrixLedger* without_nonzeros(const CorpusItem& item) {
+    if (item.name == item.original) throw InputError(item.source, 0, "has no nonzeros to measure on");
+    spdlog::info("{}: left out, has no nonzeros", item.name);
+    progress_->skip(options_.per_matrix);
+    return nullptr;
   }
 
   dataset::Record common_record(const CorpusItem& item, const matrix::SparseTensor& tensor) const {
