@@ -94,6 +94,9 @@ class Collection {
   std::vector<CorpusItem> own_items() const {
     const std::vector<CorpusItem> all =
         matrix::gather_items(options_.inputs, schedule::sparse_order(options_.problem.op), options_.seed);
+    for (const CorpusItem& item : all)
+      if (item.source == "-")
+        throw UsageError("matrices are read again where a run continues, which stdin can't be: name a file");
     std::vector<CorpusItem> own;
     for (size_t place = 0; place < all.size(); ++place)
       if (options_.shard.owns(place))
