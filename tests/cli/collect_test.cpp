@@ -225,6 +225,30 @@ TEST_CASE("cli: a file is not taken for another of its name that is in the datas
   CHECK(read_file(output) == whole);
 }
 
+TEST_CASE("cli: a collection keeps to the memory that it was begun with", "[cli]") {
+  Workspace work;
+  const std::string output = work.path("data.jsonl");
+  const std::string list = work.write("list", "synthetic: stencil2d n=200\n");  // CSR of 1.7 MB
+  const Program program = collect().with("--list", list, "--op", "spmv", "--per-matrix", "6", "-o", output);
+  const auto num_large = [&] {
+    int count = 0;
+    for (const json& record : records_of(output))
+      count += record.at("stratum") != "fixed_csr" && record.at("stored_bytes") > (1 << 20) ? 1 : 0;
+    return count;
+  };
+  REQUIRE(program.run().ok());
+  CHECK(num_large() > 0);
+  // As if a machine with little memory had begun it.
+  const std::string text = read_file(output);
+  json header = json::parse(text.substr(0, text.find('\n')));
+  header.at("machine").at("memory_bytes") = 1;
+  write_file_atomically(output, header.dump() + "\n");
+  const RunResult run = program.run();
+  INFO(run.err);
+  REQUIRE(run.ok());
+  CHECK(num_large() == 0);
+}
+
 TEST_CASE("cli: a matrix that can't be used is left out, and the code says so", "[cli]") {
   Workspace work;
   std::vector<std::string> files = {matrices(work)[0], work.write("bad.mtx", "nonsense\n"), work.tensor()};

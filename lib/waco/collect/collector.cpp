@@ -120,13 +120,18 @@ class Collection {
     choice.per_matrix = options_.per_matrix;
     choice.seed = options_.seed;
     choice.max_fill = options_.max_fill;
-    // Of all memory, not of what is free now: the points must be the same in every run. Several candidates
-    // are packed at the same time, and packing needs room as well.
-    choice.max_bytes = std::max<int64_t>(machine_.memory_bytes / 24, int64_t{1} << 20);
+    // Of all memory, not of what is free now, and of the machine that began the file: the points must be the
+    // same in every run. Several candidates are packed at the same time, and packing needs room as well.
+    choice.max_bytes = std::max<int64_t>(file_.header().machine.memory_bytes / 24, int64_t{1} << 20);
     choice.vector_bytes = target_.vector_bytes;
     choice.learned = options_.learned.get();
-    // Others are drawn the same on every machine of a kind, whatever was measured of it.
-    if (choice.learned != nullptr) choice.ceilings = ceilings_of_file();
+    choice.ceilings = ceilings_of_file();
+    if (choice.learned != nullptr || !choice.ceilings) return choice;
+    // Points of all strata are drawn the same on every machine of a kind, whatever was measured of it. The L3
+    // is that behind the CPUs that the first run was allowed.
+    const int64_t l3_bytes = choice.ceilings->levels[2].capacity_bytes;
+    choice.ceilings = model::default_ceilings(threads_);
+    choice.ceilings->levels[2].capacity_bytes = l3_bytes;
     return choice;
   }
 
