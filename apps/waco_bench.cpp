@@ -57,6 +57,7 @@ class Run {
     matrix::ReadOptions reading;
     reading.threads = arena_.options().tuning.threads;
     matrix::ReadResult input = matrix::read_tensor(path, reading);
+    for (const std::string& note : input.notes) spdlog::info("{}: {}", path, note);
     const tune::TuneOptions& tuning = arena_.options().tuning;
     const std::string hash = matrix::pattern_hash(input.tensor);
     const Record* held =

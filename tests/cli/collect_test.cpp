@@ -277,6 +277,10 @@ TEST_CASE("cli: a copy that came out empty is no fault", "[cli]") {
   INFO(run.err);
   CHECK(run.ok());
   CHECK(run.err.find("left out, has no nonzeros") != std::string::npos);
+  // What reading did is told once.
+  const size_t told = run.err.find("low12: pattern: every value is 1");
+  CHECK(told != std::string::npos);
+  CHECK(run.err.find("every value is 1", told + 20) == std::string::npos);
 }
 
 TEST_CASE("cli: a collection without its worker fails before it touches anything", "[cli]") {

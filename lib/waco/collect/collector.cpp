@@ -185,7 +185,10 @@ class Collection {
       return before;
     }
     try {
-      return collect_tensor(item, make(item));
+      const matrix::ReadResult read = matrix::read_item(item);
+      if (item.name == item.original)  // of copies it would be told again
+        for (const std::string& note : read.notes) spdlog::info("{}: {}", item.name, note);
+      return collect_tensor(item, read.tensor);
     } catch (const measure::Stopped&) {
       summary_.stopped = true;
     } catch (const measure::Unmeasurable& error) {
