@@ -10,6 +10,7 @@
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/matrix/corpus_recipes.hpp"
+#include "waco/matrix/reshape.hpp"
 #include "waco/matrix/synthetic.hpp"
 #include "write.hpp"
 
@@ -153,6 +154,25 @@ TEST_CASE("corpus: copies keep to the paper's limits and are drawn one by one", 
   }
   for (const CorpusItem& copy : augmented(item, {1000, 200, 50}, 9000, 10, 7)) {
     CHECK(copy.source.find(" depth=") != std::string::npos);
+  }
+}
+
+TEST_CASE("corpus: copies of the longest matrices keep to the limits, too", "[matrix]") {
+  const CorpusItem item = file_item("long.mtx");
+  for (const int64_t length : {int64_t{50'000'000'000}, int64_t{100'000'000'000}, INT64_MAX}) {
+    for (const CorpusItem& copy : augmented(item, {length, 300}, 20'000'000, 20, 1))
+      CHECK(copy.source.find(" | crop ") != std::string::npos);
+    SparseTensor tensor;
+    tensor.dims = {length, 300};
+    tensor.coords = {{0, length - 1}, {299, 0}};
+    tensor.values = {1, 2};
+    for (const CorpusItem& copy : augmented(item, tensor.dims, 20'000, 20, 1)) {
+      CAPTURE(copy.source);
+      const SparseTensor reshaped =
+          reshape(tensor, parse_step(copy.source.substr(std::string("long.mtx | ").size())));
+      CHECK(is_valid(reshaped));
+      CHECK(reshaped.dims[0] < kMostAugmentedRows);
+    }
   }
 }
 

@@ -96,6 +96,16 @@ TEST_CASE("reshape: resizing keeps the picture and the symmetry", "[matrix]") {
   CHECK(is_valid(tensor));
 }
 
+TEST_CASE("reshape: the longest dimensions do not overflow", "[matrix]") {
+  SparseTensor tensor;
+  tensor.dims = {INT64_MAX, 10};
+  tensor.coords = {{0, INT64_MAX / 2, INT64_MAX - 1}, {0, 5, 9}};
+  tensor.values = {1, 2, 3};
+  const SparseTensor small = reshape(tensor, parse_step("resize rows=10"));
+  CHECK(to_string(small) == "10x10: (0,0)=1 (4,5)=2 (9,9)=3");
+  CHECK_THROWS_WITH(reshape(tensor, parse_step("repeat copies=2")), Catch::Contains("64 bits"));
+}
+
 TEST_CASE("reshape: a window, copies on the diagonal, the transpose: exactly", "[matrix]") {
   const SparseTensor arrow = generate("stencil2d n=2");
   CHECK(to_string(reshape(arrow, parse_step("crop row=1 col=0 rows=2 cols=2"))) ==

@@ -6,6 +6,7 @@
 #include "waco/matrix/corpus.hpp"
 #include "waco/matrix/corpus_kinds.hpp"
 #include "waco/matrix/corpus_recipes.hpp"
+#include "waco/matrix/reshape.hpp"
 
 namespace waco::matrix {
 namespace {
@@ -20,7 +21,8 @@ int64_t scaled_by(int64_t dim, double factor) {
 double draw_factor(int64_t longest, Random& random) {
   constexpr int64_t kUnit = 1'000'000;
   const int64_t most = std::min(4 * kUnit, kMostAugmentedRows * kUnit / longest);
-  return static_cast<double>(log_uniform(random, std::min(kUnit, most) / 4, most)) / kUnit;
+  const int64_t least = std::max<int64_t>(std::min(kUnit, most) / 4, 1);
+  return static_cast<double>(log_uniform(random, least, most)) / kUnit;
 }
 
 double volume_of(const std::vector<int64_t>& dims) {
@@ -54,7 +56,7 @@ std::string draw_crop(const std::vector<int64_t>& dims, double most, int copy, R
   const double share = std::min(most, limit) * (0.4 + 0.6 * random.uniform());
   const auto rows = std::clamp<int64_t>(static_cast<int64_t>(share * static_cast<double>(dims[0])), 1,
                                         std::min(dims[0], kMostAugmentedRows - 1));
-  const int64_t row = between(random, 0, dims[0] - rows);
+  const int64_t row = between(random, 0, std::min(dims[0] - rows, kLastCropped));
   const bool square = dims[0] == dims[1];
   return fmt::format("crop row={} col={} rows={} cols={} seed={}", row, square ? row : 0, rows,
                      square ? rows : 0, copy + 1);

@@ -59,8 +59,9 @@ SparseTensor shuffle(SparseTensor tensor, const Recipe& recipe) {
 
 /// Where index `at` of `from` goes in `to` indices; where several are its share, `u` in [0, 1) chooses.
 int64_t scaled(int64_t at, int64_t from, int64_t to, double u) {
-  const int64_t first = at * to / from;
-  const int64_t share = (at + 1) * to / from - first;
+  const auto begin = [&](int64_t i) { return static_cast<int64_t>(static_cast<__int128>(i) * to / from); };
+  const int64_t first = begin(at);
+  const int64_t share = begin(at + 1) - first;
   return first + static_cast<int64_t>(u * static_cast<double>(std::max<int64_t>(share, 1)));
 }
 
@@ -119,6 +120,10 @@ SparseTensor repeat(SparseTensor tensor, const Recipe& recipe) {
   need_matrix(tensor, recipe);
   const int64_t copies = recipe.integer("copies");
   const auto count = static_cast<size_t>(tensor.num_nonzeros());
+  for (const int64_t dim : tensor.dims)
+    if (dim > INT64_MAX / copies)
+      throw UsageError(
+          fmt::format("{}: {} copies of {} indices do not fit in 64 bits", tensor.name, copies, dim));
   for (size_t mode = 0; mode < 2; ++mode) {
     std::vector<int64_t>& column = tensor.coords[mode];
     column.resize(count * static_cast<size_t>(copies));
@@ -174,7 +179,7 @@ std::vector<ReshapeStep> make_steps() {
        resize},
       {{"crop",
         "the window of rows x cols (0: to the end) at (row, col) of a matrix",
-        {{"row", 0, 0, 1e9}, {"col", 0, 0, 1e9}, {"rows", 0, 0, 1e9}, {"cols", 0, 0, 1e9}}},
+        {{"row", 0, 0, kLastCropped}, {"col", 0, 0, kLastCropped}, {"rows", 0, 0, 1e9}, {"cols", 0, 0, 1e9}}},
        crop},
       {{"repeat", "`copies` of a matrix along the diagonal", {{"copies", 2, 1, 1e4}}}, repeat},
       {{"transpose", "rows and columns of a matrix swapped", {}}, transpose},

@@ -1,6 +1,7 @@
 // Steps that make another tensor from one: reordered, of another size or shape.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -12,6 +13,9 @@ namespace waco::matrix {
 struct ReshapeStep : RecipeTerm {
   SparseTensor (*apply)(SparseTensor tensor, const Recipe& recipe);
 };
+
+/// The last row and column that a window of the step "crop" can begin at.
+inline constexpr int64_t kLastCropped = 1'000'000'000;
 
 /// All steps.
 const std::vector<ReshapeStep>& reshape_steps();
