@@ -152,6 +152,9 @@ TEST_CASE("corpus: copies keep to the paper's limits and are drawn one by one", 
   for (const CorpusItem& copy : augmented(item, {400'000, 400'000}, 50'000'000, 10, 7)) {
     CHECK(copy.source.find(" | crop ") != std::string::npos);
   }
+  for (const CorpusItem& copy : augmented(item, {400'000, 4'000, 50}, 50'000'000, 10, 7)) {
+    CHECK(copy.source.find(" | crop ") != std::string::npos);
+  }
   for (const CorpusItem& copy : augmented(item, {1000, 200, 50}, 9000, 10, 7)) {
     CHECK(copy.source.find(" depth=") != std::string::npos);
   }

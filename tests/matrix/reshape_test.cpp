@@ -110,6 +110,11 @@ TEST_CASE("reshape: a window, copies on the diagonal, the transpose: exactly", "
   const SparseTensor arrow = generate("stencil2d n=2");
   CHECK(to_string(reshape(arrow, parse_step("crop row=1 col=0 rows=2 cols=2"))) ==
         "2x2: (0,0)=-1 (0,1)=4 (1,0)=-1");
+  SparseTensor tensor;
+  tensor.dims = {3, 3, 9};
+  tensor.coords = {{0, 1, 1, 2}, {1, 0, 1, 1}, {2, 5, 7, 8}};
+  tensor.values = {1, 2, 3, 4};
+  CHECK(to_string(reshape(tensor, parse_step("crop row=1 col=1"))) == "2x2x9: (0,0,7)=3 (1,0,8)=4");
   CHECK(to_string(after("stencil2d n=1", "repeat copies=3")) == "3x3: (0,0)=4 (1,1)=4 (2,2)=4");
   const SparseTensor lp = generate("lp rows=50 cols=90");
   CHECK(reshape(lp, parse_step("transpose")).dims == std::vector<int64_t>{90, 50});
@@ -131,5 +136,5 @@ TEST_CASE("reshape: deepening gives every nonzero places in a third mode", "[mat
 TEST_CASE("reshape: errors name the step and what there is", "[matrix]") {
   CHECK_THROWS_WITH(parse_step("rotate"), Catch::Contains("rotate") && Catch::Contains("shuffle"));
   CHECK_THROWS_WITH(parse_step("crop height=3"), Catch::Contains("height") && Catch::Contains("rows"));
-  CHECK_THROWS_WITH(after("tensor nnz=10", "crop rows=5"), Catch::Contains("takes a matrix"));
+  CHECK_THROWS_WITH(after("tensor nnz=10", "transpose"), Catch::Contains("takes a matrix"));
 }

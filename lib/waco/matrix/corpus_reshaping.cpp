@@ -49,8 +49,8 @@ std::string draw_resize(const std::vector<int64_t>& dims, int64_t nnz, int copy,
   }
 }
 
-/// A part of the matrix with its local structure: a window on the diagonal of a square matrix, otherwise
-/// rows.
+/// A part with its local structure: a window on the diagonal where there are as many columns as rows,
+/// otherwise rows. Of a tensor the third mode stays whole.
 std::string draw_crop(const std::vector<int64_t>& dims, double most, int copy, Random& random) {
   const double limit = static_cast<double>(kMostAugmentedRows) / static_cast<double>(dims[0]);
   const double share = std::min(most, limit) * (0.4 + 0.6 * random.uniform());
@@ -67,6 +67,10 @@ std::string draw_crop(const std::vector<int64_t>& dims, double most, int copy, R
 std::vector<std::string> draw_reshaping(const std::vector<int64_t>& dims, int64_t num_nonzeros, int copy,
                                         Random& random) {
   const double way = random.uniform();
+  // Too many nonzeros are cut off: resizing keeps most of them.
+  const double most =
+      std::min(0.8, 0.9 * static_cast<double>(kMostAugmentedNonzeros) / static_cast<double>(num_nonzeros));
+  if (num_nonzeros > kMostAugmentedNonzeros) return {draw_crop(dims, most, copy, random)};
   if (dims.size() == 3) return {draw_resize(dims, num_nonzeros, copy, random)};
   const int64_t longest = std::max(dims[0], dims[1]);
   const int64_t most_copies =
@@ -75,12 +79,7 @@ std::vector<std::string> draw_reshaping(const std::vector<int64_t>& dims, int64_
     return {fmt::format("repeat copies={} seed={}", between(random, 2, std::min<int64_t>(most_copies, 8)),
                         copy + 1)};
   }
-  // Too many nonzeros are cut off first: resizing keeps most of them.
-  const double most =
-      std::min(0.8, 0.9 * static_cast<double>(kMostAugmentedNonzeros) / static_cast<double>(num_nonzeros));
-  if (num_nonzeros > kMostAugmentedNonzeros || (way > 0.6 && num_nonzeros > kLeastNonzeros)) {
-    return {draw_crop(dims, most, copy, random)};
-  }
+  if (way > 0.6 && num_nonzeros > kLeastNonzeros) return {draw_crop(dims, most, copy, random)};
   return {draw_resize(dims, num_nonzeros, copy, random)};
 }
 

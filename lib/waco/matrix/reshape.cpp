@@ -93,7 +93,6 @@ SparseTensor resize(SparseTensor tensor, const Recipe& recipe) {
 }
 
 SparseTensor crop(SparseTensor tensor, const Recipe& recipe) {
-  need_matrix(tensor, recipe);
   const int64_t row = std::min(recipe.integer("row"), tensor.dims[0] - 1);
   const int64_t col = std::min(recipe.integer("col"), tensor.dims[1] - 1);
   const auto length = [](int64_t wanted, int64_t left) {
@@ -101,7 +100,8 @@ SparseTensor crop(SparseTensor tensor, const Recipe& recipe) {
   };
   const int64_t rows = length(recipe.integer("rows"), tensor.dims[0] - row);
   const int64_t cols = length(recipe.integer("cols"), tensor.dims[1] - col);
-  tensor.dims = {rows, cols};
+  tensor.dims[0] = rows;
+  tensor.dims[1] = cols;
   size_t kept = 0;
   for (size_t i = 0; i < tensor.values.size(); ++i) {
     const int64_t r = tensor.coords[0][i] - row;
@@ -109,6 +109,7 @@ SparseTensor crop(SparseTensor tensor, const Recipe& recipe) {
     if (r < 0 || r >= rows || c < 0 || c >= cols) continue;
     tensor.coords[0][kept] = r;
     tensor.coords[1][kept] = c;
+    if (tensor.order() == 3) tensor.coords[2][kept] = tensor.coords[2][i];
     tensor.values[kept++] = tensor.values[i];
   }
   for (auto& column : tensor.coords) column.resize(kept);
@@ -178,7 +179,7 @@ std::vector<ReshapeStep> make_steps() {
         {{"rows", 0, 0, kMany}, {"cols", 0, 0, kMany}, {"depth", 0, 0, kMany}}},
        resize},
       {{"crop",
-        "the window of rows x cols (0: to the end) at (row, col) of a matrix",
+        "the window of rows x cols (0: to the end) at (row, col); a third mode stays whole",
         {{"row", 0, 0, kLastCropped}, {"col", 0, 0, kLastCropped}, {"rows", 0, 0, 1e9}, {"cols", 0, 0, 1e9}}},
        crop},
       {{"repeat", "`copies` of a matrix along the diagonal", {{"copies", 2, 1, 1e4}}}, repeat},
