@@ -80,6 +80,13 @@ TEST_CASE("cli: every op is tuned, documented and emitted as a kernel that passe
   }
 }
 
+TEST_CASE("cli: a matrix whose results can't be checked is not tuned", "[cli]") {
+  const Workspace work;
+  const std::string matrix =
+      work.write("nan.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 nan\n2 3 nan\n");
+  check_refused(tune().with(matrix, "--op", "spmv"), 4, "no result can be checked");
+}
+
 TEST_CASE("cli: effort none ranks, and neither compiles nor runs anything", "[cli]") {
   Workspace work;
   const std::string matrix = work.matrix();

@@ -226,6 +226,26 @@ TEST_CASE("reference: a result is not held to a reference that is not finite", "
   CHECK_FALSE(reference.verify(wrong.data()).ok);
 }
 
+TEST_CASE("reference: nothing is accepted where only empty results can be checked", "[measure]") {
+  const Op op = GENERATE(Op::kSpmv, Op::kSddmm);
+  const double value = GENERATE(1e39, std::numeric_limits<double>::quiet_NaN());
+  matrix::SparseTensor a;
+  a.dims = {2, 1};  // the second row is empty
+  a.coords = {{0}, {0}};
+  a.values = {value};
+  for (const ValueType type : {ValueType::kF32, ValueType::kF64}) {
+    const Problem problem{op, type, 1};
+    const DenseOperands dense(problem, a.dims, 1, 1);
+    const Reference reference(a, problem, dense, 1, 1);
+    const bool fits = type == ValueType::kF64 && value == 1e39;
+    const Verification verification =
+        type == ValueType::kF32 ? check(reference, problem, by_definition<float>(a, problem, dense))
+                                : check(reference, problem, by_definition<double>(a, problem, dense));
+    CHECK(verification.ok == fits);
+    if (!fits) CHECK_THAT(verification.message, Catch::Contains("no result can be checked"));
+  }
+}
+
 TEST_CASE("reference: no rows and no nonzeros are fine", "[measure]") {
   for (const std::vector<int64_t>& dims : {std::vector<int64_t>{0, 5}, {5, 0}, {3, 3}}) {
     matrix::SparseTensor a;
