@@ -84,6 +84,7 @@ TEST_CASE("read: what was done to the content is noted", "[matrix]") {
   CHECK(notes_of("skew_symmetric.mtx") == Notes{"skew-symmetric: 2 entries expanded to 4"});
   CHECK(notes_of("pattern.mtx") == Notes{"pattern: every value is 1"});
   CHECK(notes_of("not_finite.mtx") == Notes{"3 values are infinite or not a number"});
+  CHECK(notes_of("exact_rounding.mtx") == Notes{"1 value is too large for f32"});
   CHECK(notes_of("crlf.mtx").empty());
 }
 

@@ -84,6 +84,7 @@ void count(const TextReader& text, std::string_view piece, const EntryFormat& fo
   if (!parsed.fault.empty()) throw InputError(text.name(), counts.last_line, parsed.fault);
   counts.num_entries += parsed.num_entries;
   counts.num_not_finite += parsed.num_not_finite;
+  counts.num_beyond_f32 += parsed.num_beyond_f32;
   counts.has_lower |= parsed.has_lower;
   counts.has_upper |= parsed.has_upper;
 }
@@ -213,6 +214,10 @@ void note_oddities(const EntryCounts& counts, int64_t num_merged, std::vector<st
   if (counts.num_not_finite > 0) {
     notes.push_back(fmt::format("{} {} infinite or not a number", counts.num_not_finite,
                                 counts.num_not_finite == 1 ? "value is" : "values are"));
+  }
+  if (counts.num_beyond_f32 > 0) {
+    notes.push_back(fmt::format("{} {} too large for f32", counts.num_beyond_f32,
+                                counts.num_beyond_f32 == 1 ? "value is" : "values are"));
   }
 }
 

@@ -16,6 +16,7 @@ namespace waco::matrix {
 struct EntryCounts {
   int64_t num_entries = 0;     ///< lines with an entry; mirror images are not counted
   int64_t num_not_finite = 0;  ///< of them, with a value of inf or nan
+  int64_t num_beyond_f32 = 0;  ///< of them, with another that is infinite in f32
   int64_t last_line = 0;       ///< 1-based number of the text's last line
   bool has_lower = false;      ///< an entry below the diagonal was seen (symmetric files only)
   bool has_upper = false;

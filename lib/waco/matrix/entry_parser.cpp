@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "waco/base/error.hpp"
 #include "waco/matrix/number.hpp"
@@ -101,7 +102,8 @@ inline bool EntryChunk::append(const std::array<int64_t, 3>& index, double value
   values_[position] = value;
   ++size_;
   ++summary_.num_entries;
-  if (!std::isfinite(value)) ++summary_.num_not_finite;
+  if (!(std::abs(value) <= std::numeric_limits<float>::max()))
+    ++(std::isfinite(value) ? summary_.num_beyond_f32 : summary_.num_not_finite);
   if (symmetry == Symmetry::kGeneral) return true;
   if (index[0] == index[1]) return symmetry == Symmetry::kSymmetric;
   (index[0] > index[1] ? summary_.has_lower : summary_.has_upper) = true;

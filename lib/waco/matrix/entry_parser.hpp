@@ -35,6 +35,7 @@ struct EntrySummary {
   int64_t num_lines = 0;       ///< up to and with the faulty one
   int64_t num_entries = 0;     ///< lines with an entry
   int64_t num_not_finite = 0;  ///< values that are inf or nan
+  int64_t num_beyond_f32 = 0;  ///< others that are infinite in f32
   bool has_lower = false;      ///< an entry below the diagonal was seen (symmetric only)
   bool has_upper = false;
   std::string fault;  ///< what is wrong with the last line, "" when nothing is
