@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "small_tensors.hpp"
+#include "waco/base/error.hpp"
 
 using namespace waco;
 using namespace waco::measure;
@@ -259,6 +260,16 @@ TEST_CASE("reference: no rows and no nonzeros are fine", "[measure]") {
       CHECK(check(reference, problem, out).ok);
     }
   }
+}
+
+TEST_CASE("operands: sizes that do not fit in 64 bits are told", "[measure]") {
+  const std::vector<int64_t> wide = {3, INT64_MAX}, tall = {INT64_MAX, 3};
+  for (const Problem& problem : {Problem{Op::kSpmv, ValueType::kF32, 1}, {Op::kSpmm, ValueType::kF64, 256}}) {
+    CHECK_THROWS_AS(DenseOperands(problem, wide, 1, 1), TooLargeError);
+    CHECK_THROWS_AS(output_elements(problem, tall, 1), TooLargeError);
+    CHECK(dense_elements(problem, tall)[0] == 3 * problem.rhs);
+  }
+  CHECK_THROWS_AS(DenseOperands({Op::kSddmm, ValueType::kF32, 8}, tall, 1, 1), TooLargeError);
 }
 
 TEST_CASE("operands: the same seed gives the same values on any number of threads", "[measure]") {

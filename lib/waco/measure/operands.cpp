@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "waco/base/error.hpp"
 #include "waco/base/random.hpp"
 
 namespace waco::measure {
@@ -21,25 +22,34 @@ void fill(T* data, int64_t count, uint64_t seed, int threads) {
   }
 }
 
+/// Of a dense operand or result, so that their bytes can be counted.
+int64_t num_elements(int64_t num_rows, const schedule::Problem& problem) {
+  constexpr int64_t kMost = INT64_MAX / 16;
+  if (num_rows > kMost / problem.rhs)
+    throw TooLargeError(fmt::format(
+        "a dense operand or result of {} x {} does not fit in memory; remove empty rows and columns",
+        num_rows, problem.rhs));
+  return num_rows * problem.rhs;
+}
+
 }  // namespace
 
 std::array<int64_t, 2> dense_elements(const schedule::Problem& problem, const std::vector<int64_t>& dims) {
   switch (problem.op) {
     case schedule::Op::kSpmv:
-      return {dims[1], 0};
     case schedule::Op::kSpmm:
-      return {dims[1] * problem.rhs, 0};
+      return {num_elements(dims[1], problem), 0};
     case schedule::Op::kSddmm:
-      return {dims[0] * problem.rhs, dims[1] * problem.rhs};
+      return {num_elements(dims[0], problem), num_elements(dims[1], problem)};
     case schedule::Op::kMttkrp:
-      return {dims[1] * problem.rhs, dims[2] * problem.rhs};
+      return {num_elements(dims[1], problem), num_elements(dims[2], problem)};
   }
   return {0, 0};
 }
 
 int64_t output_elements(const schedule::Problem& problem, const std::vector<int64_t>& dims,
                         int64_t num_stored) {
-  return schedule::output_is_sparse(problem.op) ? num_stored : dims[0] * problem.rhs;
+  return schedule::output_is_sparse(problem.op) ? num_stored : num_elements(dims[0], problem);
 }
 
 DenseOperands::DenseOperands(const schedule::Problem& problem, const std::vector<int64_t>& dims,

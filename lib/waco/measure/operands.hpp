@@ -11,7 +11,8 @@
 
 namespace waco::measure {
 
-/// Elements of the dense operands (B, C; 0 where the op has none), laid out as schedule::Op says.
+/// Elements of the dense operands (B, C; 0 where the op has none), laid out as schedule::Op says. Throws
+/// TooLargeError, as output_elements(), for so many that no machine has memory for them.
 std::array<int64_t, 2> dense_elements(const schedule::Problem& problem, const std::vector<int64_t>& dims);
 
 /// Elements of a dense output; for sddmm the number of stored values instead.
