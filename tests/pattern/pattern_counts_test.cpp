@@ -8,6 +8,7 @@
 #include <set>
 
 #include "make_tensor.hpp"
+#include "waco/base/error.hpp"
 #include "waco/base/random.hpp"
 #include "waco/pattern/distinct_keys.hpp"
 
@@ -88,6 +89,14 @@ TEST_CASE("pattern_counts: cells are exact when dimensions exceed every counter"
   for (const CellShape cell : {CellShape{2, 3, 1}, CellShape{0, 1, 1}, CellShape{0, 0, 7},
                                CellShape{huge / 4, 0, 3}, CellShape{huge / 2, huge / 4, huge / 8}})
     CHECK(counts.num_cells(cell) == cells_by_set(tensor, cell));
+}
+
+TEST_CASE("pattern_counts: a tensor of more cells than can be numbered is too large", "[pattern]") {
+  const int64_t dim = int64_t{1} << 45;
+  const auto tensor = make_tensor({dim, dim, dim}, {{0, 0, 0}, {1, 1, 1}, {dim - 1, dim - 1, dim - 1}});
+  const PatternCounts counts(tensor);
+  CHECK(counts.num_cells({1, 1, 1}) == 3);
+  CHECK_THROWS_AS(counts.num_cells({2, 2, 2}), TooLargeError);
 }
 
 TEST_CASE("pattern_counts: cells at the end of the largest dimension", "[pattern]") {

@@ -114,14 +114,16 @@ int64_t count_along(const SparseTensor& tensor, int mode, int64_t cell) {
 }
 
 int64_t count_hashed(const SparseTensor& tensor, const std::array<int64_t, 3>& cell) {
-  unsigned __int128 num_keys =
-      1;  // of all cells, occupied or not; below 2^189 only in theory, checked as it grows
+  unsigned __int128 num_keys = 1;  // of all cells, occupied or not
   std::array<int64_t, 3> extent{1, 1, 1};
   for (int mode = 0; mode < tensor.order(); ++mode) {
     const auto m = static_cast<size_t>(mode);
     if (cell[m] == 0) continue;
     extent[m] = num_cells_along(tensor.dims[m], cell[m]);
-    WACO_ASSERT(num_keys < (~static_cast<unsigned __int128>(0)) / static_cast<uint64_t>(extent[m]));
+    // Never of a matrix. The dense operands of such a tensor fit in no memory.
+    if (num_keys >= (~static_cast<unsigned __int128>(0)) / static_cast<uint64_t>(extent[m]))
+      throw TooLargeError(fmt::format("{}: a tensor of {} can't be tuned; remove empty slices", tensor.name,
+                                      fmt::join(tensor.dims, " x ")));
     num_keys *= static_cast<uint64_t>(extent[m]);
   }
   const auto key_of = [&]<typename Key>(int64_t p) {
