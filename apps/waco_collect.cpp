@@ -149,9 +149,10 @@ ExitCode run_info(const Options& options) {
   nlohmann::ordered_json document = to_json(summary);
   std::string text = to_text(summary);
   if (!options.against.empty()) {
-    const dataset::Dataset second = dataset::load_dataset(options.against);
+    const std::vector<dataset::Record> second =
+        dataset::records_on_machines_of(first.header, dataset::load_dataset(options.against));
     for (const dataset::Order order : {dataset::Order::kTime, dataset::Order::kRatio}) {
-      const dataset::Agreement agreement = dataset::compare(first.records, second.records, order);
+      const dataset::Agreement agreement = dataset::compare(first.records, second, order);
       const char* key = order == dataset::Order::kTime ? "against" : "against_by_ratio";
       document[key] = to_json(agreement);
       text += to_text(agreement, order);

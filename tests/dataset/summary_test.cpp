@@ -8,6 +8,7 @@
 #include "waco/dataset/agreement.hpp"
 
 using namespace waco::dataset;
+using waco::dataset::testing::sample_header;
 using waco::dataset::testing::sample_record;
 
 TEST_CASE("summary: records are counted by stratum and status, and against the best of their matrix",
@@ -62,6 +63,26 @@ TEST_CASE("agreement: records of different machines make no pair", "[dataset]") 
   const Agreement agreement = compare(records, records, Order::kRatio);
   CHECK(agreement.num_common == 3);
   CHECK(agreement.num_pairs == 1);
+}
+
+TEST_CASE("agreement: machines are those of the headers, wherever they stand there", "[dataset]") {
+  Header header = sample_header("CPU A");
+  header.machines = {sample_header("CPU A").machine, sample_header("CPU B").machine};
+  Dataset other;
+  other.header.machines = {sample_header("CPU B").machine, sample_header("CPU C").machine,
+                           sample_header("CPU A").machine};
+  for (const int machine : {0, 1, 2}) other.records.push_back(sample_record(fmt::format("m{}", machine)));
+  for (const int machine : {0, 1, 2}) other.records[static_cast<size_t>(machine)].machine = machine;
+  const std::vector<Record> records = records_on_machines_of(header, other);
+  REQUIRE(records.size() == 2);
+  CHECK(records[0].matrix == "m0");
+  CHECK(records[0].machine == 1);
+  CHECK(records[1].matrix == "m2");
+  CHECK(records[1].machine == 0);
+  // Of one machine nothing counts.
+  const Dataset alone{sample_header("CPU B"), {sample_record("m")}};
+  CHECK(records_on_machines_of(header, alone)[0].machine == 1);
+  CHECK(records_on_machines_of(sample_header("CPU A"), alone).empty());
 }
 
 TEST_CASE("agreement: a dataset agrees with itself, and two censored records make no pair", "[dataset]") {

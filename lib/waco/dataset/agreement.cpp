@@ -5,7 +5,9 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "waco/base/error.hpp"
 
@@ -34,6 +36,25 @@ void count_pairs(const std::vector<Twice>& points, double margin, Agreement& agr
 }
 
 }  // namespace
+
+std::vector<Record> records_on_machines_of(const Header& header, Dataset dataset) {
+  const std::vector<Machine> wanted = machines_of(header), found = machines_of(dataset.header);
+  std::vector<std::optional<int>> places;  // in `wanted`
+  for (const Machine& machine : found) {
+    const auto at = std::find_if(wanted.begin(), wanted.end(),
+                                 [&](const Machine& other) { return same_machine(machine, other); });
+    places.push_back(at == wanted.end() ? std::nullopt
+                                        : std::optional(static_cast<int>(at - wanted.begin())));
+  }
+  std::vector<Record> records;
+  for (Record& record : dataset.records) {
+    const auto at = static_cast<size_t>(record.machine.value_or(0));
+    if (at >= places.size() || !places[at]) continue;
+    record.machine = places[at];
+    records.push_back(std::move(record));
+  }
+  return records;
+}
 
 Agreement compare(const std::vector<Record>& first, const std::vector<Record>& second, Order order,
                   double margin) {

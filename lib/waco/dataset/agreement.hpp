@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "waco/dataset/dataset_file.hpp"
 #include "waco/dataset/record.hpp"
 
 namespace waco::dataset {
@@ -25,7 +26,12 @@ struct Agreement {
 /// The share does not feel a machine that becomes slower or faster, but has the noise of both times.
 enum class Order { kTime, kRatio };
 
-/// Censored records count with the time they took at least, but no two of them make a pair.
+/// The records of `dataset` that were measured on machines of `header`, with the machine's place there: those
+/// that compare with the records of its file.
+std::vector<Record> records_on_machines_of(const Header& header, Dataset dataset);
+
+/// Both count machines by the same header. Censored records count with the time they took at least, but no
+/// two of them make a pair.
 Agreement compare(const std::vector<Record>& first, const std::vector<Record>& second, Order order,
                   double margin = 0.1);
 

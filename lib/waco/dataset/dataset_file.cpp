@@ -64,6 +64,10 @@ std::string header_line(const Header& header) {
   return header_document(header).dump(-1, ' ', false, kReplace);
 }
 
+std::vector<Machine> machines_of(const Header& header) {
+  return header.machines.empty() ? std::vector<Machine>{header.machine} : header.machines;
+}
+
 bool same_machine(const Machine& a, const Machine& b) {
   return same_hardware(a, b) && a.compiler.version == b.compiler.version &&
          a.compiler.fingerprint == b.compiler.fingerprint;

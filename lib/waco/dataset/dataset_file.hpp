@@ -38,6 +38,9 @@ struct Header {
 /// The header as one line of JSON, without a newline.
 std::string header_line(const Header& header);
 
+/// What the `machine` of a file's records counts.
+std::vector<Machine> machines_of(const Header& header);
+
 /// Whether times of both may be compared: the same hardware, instruction
 /// sets and compilers. Threads are in each record.
 bool same_machine(const Machine& a, const Machine& b);

@@ -104,10 +104,6 @@ class Merge {
   }
 
  private:
-  static std::vector<Machine> machines_of(const Header& header) {
-    return header.machines.empty() ? std::vector<Machine>{header.machine} : header.machines;
-  }
-
   int place_of(const Machine& machine, const nlohmann::json& ceilings) {
     const auto same = [&](const Machine& other) { return same_machine(machine, other); };
     const auto at = std::find_if(machines_.begin(), machines_.end(), same);
