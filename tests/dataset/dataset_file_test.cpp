@@ -105,6 +105,9 @@ TEST_CASE("dataset: a damaged line in the middle is an error that names it", "[d
   const auto file = write_dataset(folder.path() / "data.jsonl", sample_header(), {sample_record()});
   append_text(file, "{\"matrix\": 3}\n" + to_json(sample_record("mesh", 32)).dump() + "\n");
   CHECK_THROWS_WITH(read_dataset(file, kIgnore), Catch::Contains("data.jsonl:3:"));
+  // The header can be had without it.
+  CHECK(read_header(file).machine.cpu_model == sample_header().machine.cpu_model);
+  CHECK_THROWS_AS(read_header("/dev/null"), InputError);
 }
 
 TEST_CASE("dataset: unknown fields are ignored", "[dataset]") {

@@ -109,4 +109,19 @@ LinesFound read_json_lines(const fs::path& file, std::string_view kind,
   return found;
 }
 
+bool read_first_json_line(const fs::path& file, std::string_view kind,
+                          const std::function<void(const JsonLine&)>& take) {
+  TextLines lines(file);
+  TextLines::Line line;
+  for (int64_t number = 1; lines.next(line); ++number) {
+    if (line.blank()) continue;
+    const nlohmann::json document = nlohmann::json::parse(line.text, nullptr, false);
+    const JsonLine handed{document, number, file, kind};
+    if (document.is_discarded()) handed.refuse("it is no JSON");
+    take(handed);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace waco

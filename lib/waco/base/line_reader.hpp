@@ -50,4 +50,9 @@ struct LinesFound {
 LinesFound read_json_lines(const std::filesystem::path& file, std::string_view kind,
                            const std::function<void(const JsonLine&)>& take);
 
+/// Hands over the first document alone, of which nothing is forgiven; false where there is none. What is
+/// behind it is not looked at.
+bool read_first_json_line(const std::filesystem::path& file, std::string_view kind,
+                          const std::function<void(const JsonLine&)>& take);
+
 }  // namespace waco

@@ -52,6 +52,9 @@ struct ReadSummary {
   LinesFound lines;
 };
 
+/// The header alone. Throws InputError when the file is no dataset.
+Header read_header(const std::filesystem::path& file);
+
 /// Hands over every record of a dataset, plain or gzipped, in file order. Throws InputError when the file is
 /// none, or a line is damaged.
 ReadSummary read_dataset(const std::filesystem::path& file, const std::function<void(Record&&)>& on_record);

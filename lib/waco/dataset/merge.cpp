@@ -62,7 +62,7 @@ class Merge {
  public:
   Merge(const std::vector<fs::path>& inputs, const MergeOptions& options)
       : inputs_(inputs), options_(options) {
-    for (const fs::path& input : inputs_) headers_.push_back(read_dataset(input, [](Record&&) {}).header);
+    for (const fs::path& input : inputs_) headers_.push_back(read_header(input));
     for (const Header& header : headers_) {
       std::vector<int>& places = places_.emplace_back();
       const std::vector<Machine> machines = machines_of(header);

@@ -21,7 +21,23 @@ Header header_from_json(const json& document) {
   return header;
 }
 
+Header header_of(const JsonLine& line) {
+  check_artifact(line.document, line.file, kDatasetFormat, kDatasetVersion, line.number);
+  return line.as(header_from_json);
+}
+
+[[noreturn]] void refuse_empty(const std::filesystem::path& file) {
+  throw InputError(file.string(), 0, "is empty, not a dataset");
+}
+
 }  // namespace
+
+Header read_header(const std::filesystem::path& file) {
+  Header header;
+  if (!read_first_json_line(file, kKind, [&](const JsonLine& line) { header = header_of(line); }))
+    refuse_empty(file);
+  return header;
+}
 
 ReadSummary read_dataset(const std::filesystem::path& file, const std::function<void(Record&&)>& on_record) {
   ReadSummary summary;
@@ -32,11 +48,10 @@ ReadSummary read_dataset(const std::filesystem::path& file, const std::function<
       ++summary.num_records;
       return;
     }
-    check_artifact(line.document, file, kDatasetFormat, kDatasetVersion, line.number);
-    summary.header = line.as(header_from_json);
+    summary.header = header_of(line);
     has_header = true;
   });
-  if (!has_header) throw InputError(file.string(), 0, "is empty, not a dataset");
+  if (!has_header) refuse_empty(file);
   return summary;
 }
 
