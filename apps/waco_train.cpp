@@ -202,14 +202,14 @@ ExitCode plot(const Options& options, const nlohmann::ordered_json& report) {
 ExitCode run_train(const Options& options, StopToken stop) {
   const train::TrainingOptions training = training_options(options);
   check_plot(options);
-  if (const auto finished = train::finished_training(training)) {
-    spdlog::info("{} is complete, nothing is left to do; without --resume it is trained anew",
-                 options.output);
-    print_json(options, *finished);
-    return ExitCode::kDone;
-  }
   if (options.time_limit_s > 0) stop = stop.with_budget(options.time_limit_s);
   const nlohmann::ordered_json report = train::run_training(training, stop);
+  if (report.at("epochs").empty()) {
+    spdlog::info("{} is complete, nothing is left to do; without --resume it is trained anew",
+                 options.output);
+    print_json(options, report);
+    return ExitCode::kDone;
+  }
   const ExitCode plotted = plot(options, report);
   print_report(options, report);
   spdlog::info("wrote {}", options.output);

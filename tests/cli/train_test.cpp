@@ -146,6 +146,31 @@ TEST_CASE("cli: a run that fails leaves the checkpoint of the one before", "[cli
   CHECK(read_file(small.path("model/weights.safetensors")) != weights);
 }
 
+TEST_CASE("cli: a model is complete for --resume only where nothing that decides it differs", "[cli]") {
+  const SmallTraining small;
+  const auto stays = [&](Program program) {
+    const RunResult run = program.with("--resume").environment("XDG_CACHE_HOME", small.path("cache")).run();
+    INFO(run.err);
+    REQUIRE(run.ok());
+    return run.err.find("nothing is left to do") != std::string::npos;
+  };
+  const std::string matrix = small.path("data/band-80-3.mtx"), away = small.path("away");
+  std::filesystem::rename(matrix, away);
+  CHECK_FALSE(stays(small.train("model", "1")));
+  CHECK(stays(small.train("model", "1")));
+  std::filesystem::rename(away, matrix);
+  CHECK_FALSE(stays(small.train("model", "1")));
+  CHECK(parse_file(small.path("model/model.json")).at("dataset").at("missing_records") == 0);
+
+  REQUIRE(small.train("first", "1").run().ok());
+  const auto train = [&] { return small.train("model", "1").with("--init", small.path("first")); };
+  CHECK_FALSE(stays(train().with("--freeze-embeddings")));
+  CHECK_FALSE(stays(train()));
+  REQUIRE(small.train("first", "2").run().ok());
+  CHECK_FALSE(stays(train()));
+  CHECK(stays(train()));
+}
+
 TEST_CASE("cli: records of missing matrices are dropped with one warning", "[cli]") {
   const SmallTraining small(17);
   std::filesystem::remove(small.path("data/band-80-3.mtx"));

@@ -73,6 +73,7 @@ class Training {
         training_(training),
         validation_(validation.empty() ? training : validation),
         options_(options),
+        fingerprint_(fingerprint_of(network.dims(), training_, validation_, options)),
         trained_(trained_parameters(network, options)),
         optimizer_(trained_, options.optimizer),
         checkpoint_(checkpoint) {
@@ -87,7 +88,7 @@ class Training {
       spdlog::info("no checkpoint to continue from; training starts anew");
       return;
     }
-    if (found->state.value("options", "") != fingerprint())
+    if (found->state.value("options", "") != fingerprint_)
       throw UsageError(
           "the checkpoint was written with other options or other data; delete it to train anew, or name "
           "another "
@@ -208,19 +209,6 @@ class Training {
     return result;
   }
 
-  /// Of everything that decides the weights.
-  std::string fingerprint() const {
-    std::string text = to_json(options_).dump() + to_json(network_.dims()).dump() + options_.start;
-    for (const Examples* examples : {&training_, &validation_}) {
-      text += "\n";
-      for (const Example* example : *examples) {
-        text += example->group.matrix_hash;
-        for (const Label& label : example->group.labels) text += fmt::format(" {}", label.cost);
-      }
-    }
-    return content_hash(text);
-  }
-
   void write_checkpoint() {
     Checkpoint checkpoint;
     add(network_.save(), "weights.", checkpoint.tensors);
@@ -230,7 +218,7 @@ class Training {
     for (const Epoch& epoch : history_.epochs) history.push_back(to_json(epoch));
     checkpoint.state = {{"epoch", history_.epochs.size()},
                         {"steps", optimizer_.num_steps()},
-                        {"options", fingerprint()},
+                        {"options", fingerprint_},
                         {"best", history_.best},
                         {"history", history}};
     checkpoint_.write(checkpoint);
@@ -239,6 +227,7 @@ class Training {
   Network& network_;
   const Examples training_, validation_;
   const TrainerOptions options_;
+  const std::string fingerprint_;
   const Optimizer::Tensors trained_;
   Optimizer optimizer_;
   CheckpointFolder checkpoint_;
@@ -248,6 +237,19 @@ class Training {
 };
 
 }  // namespace
+
+std::string fingerprint_of(const Dims& dims, const Examples& training, const Examples& validation,
+                           const TrainerOptions& options) {
+  std::string text = to_json(options).dump() + to_json(dims).dump() + options.start;
+  for (const Examples* examples : {&training, &validation}) {
+    text += "\n";
+    for (const Example* example : *examples) {
+      text += example->group.matrix_hash;
+      for (const Label& label : example->group.labels) text += fmt::format(" {}", label.cost);
+    }
+  }
+  return content_hash(text);
+}
 
 ExampleCosts costs_of(Network& network, const Examples& examples, const LossOptions& loss) {
   const torch::NoGradGuard no_grad;

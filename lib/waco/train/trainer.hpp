@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "waco/base/signals.hpp"
@@ -36,6 +37,10 @@ nlohmann::ordered_json to_json(const TrainerOptions& options);
 /// Changes the numbers that `tweaks` (an object, or null) names as to_json() does. Throws UsageError for a
 /// name that is none, or something else than a number.
 void apply_tweaks(const nlohmann::json& tweaks, TrainerOptions& options);
+
+/// A hash of everything that decides the weights: examples, sizes of the network, options.
+std::string fingerprint_of(const Dims& dims, const std::vector<const Example*>& training,
+                           const std::vector<const Example*>& validation, const TrainerOptions& options);
 
 /// What an epoch ended with; validation by the averaged weights.
 struct Epoch {

@@ -26,7 +26,9 @@ using nlohmann::ordered_json;
 using Examples = std::vector<const Example*>;
 
 constexpr size_t kNumMisrankings = 10;
-const ordered_json::json_pointer kComplete("/training/complete");  // of manifests
+// Of manifests.
+const ordered_json::json_pointer kComplete("/training/complete");
+const ordered_json::json_pointer kFingerprint("/training/fingerprint");
 // Nonzeros of a pattern that convolutions look at: more would make an epoch take minutes.
 constexpr int64_t kMaxSites = int64_t{1} << 17;
 
@@ -258,44 +260,22 @@ ordered_json report_of(const fs::path& folder, const ordered_json& manifest) {
           {"epochs", ordered_json::array()}};
 }
 
-/// Whether the manifest is of a training by the same recipe on the same datasets.
-bool is_of(const ordered_json& manifest, const TrainingOptions& options) {
-  const auto value = [](const ordered_json& json, const char* key) {
-    return json.value(key, ordered_json());
-  };
-  const ordered_json training = value(manifest, "training"), dataset = value(manifest, "dataset");
-  const ordered_json recipe = to_json(trainer_options(options)), files = value(dataset, "files");
-  for (const auto& [key, wanted] : recipe.items())
-    if (value(training, key.c_str()) != wanted) return false;
-  if (value(manifest, "extractor") != options.extractor || value(training, "init") != options.init.string() ||
-      value(dataset, "resplit") != resplit_json(options.data.resplit) ||
-      files.size() != options.data.datasets.size())
-    return false;
-  std::error_code error;
-  for (size_t n = 0; n < files.size(); ++n) {
-    const fs::path& file = options.data.datasets[n];
-    if (!fs::exists(file, error) || value(files[n], "hash") != content_hash(read_file(file))) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
-std::optional<ordered_json> finished_training(const TrainingOptions& options) {
-  const ModelFolder folder(options.output);
-  folder.check();
-  if (!options.resume || folder.has_checkpoint() || !folder.has_model()) return std::nullopt;
+/// The report of the model in `folder` when it is what the training with this fingerprint ended with.
+std::optional<ordered_json> report_of_finished(const fs::path& folder, const std::string& fingerprint) {
   ordered_json manifest;
   try {
-    manifest = model::read_model_manifest(options.output);
+    manifest = model::read_model_manifest(folder);
   } catch (const InputError&) {  // such as one of an older version
     return std::nullopt;
   }
-  if (!manifest.value(kComplete, false) || !is_of(manifest, options)) return std::nullopt;
-  ordered_json report = report_of(options.output, manifest);
+  if (!manifest.value(kComplete, false) || manifest.value(kFingerprint, "") != fingerprint)
+    return std::nullopt;
+  ordered_json report = report_of(folder, manifest);
   report["metrics"] = manifest.value("metrics", ordered_json());
   return report;
 }
+
+}  // namespace
 
 ordered_json run_training(const TrainingOptions& options, const StopToken& stop) {
   check_extractor(options.extractor);
@@ -315,6 +295,11 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
   set_up_torch(options.data.threads, options.seed);
   const Data data = load_data(options.data, options.extractor, stop);
   if (data.training.empty()) throw UsageError("the datasets have no training matrix");
+  torch::manual_seed(options.seed);
+  Network network = make_network(data);
+  const std::string fingerprint = fingerprint_of(network.dims(), data.training, data.validation, training);
+  if (options.resume && !folder.has_checkpoint() && folder.has_model())
+    if (auto finished = report_of_finished(options.output, fingerprint)) return *std::move(finished);
   folder.create();
   if (data.validation.empty())
     spdlog::warn("the datasets have no validation matrix; metrics are of the training ones");
@@ -324,8 +309,6 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
 
   if (!options.init.empty()) check_split_of(first_model, data.training);
 
-  torch::manual_seed(options.seed);
-  Network network = make_network(data);
   network.standardise(data.training);
   network.clear_unused_rows(data.training);
   if (!options.init.empty()) network.load(load_weights(options.init, data.records.op, options.extractor));
@@ -351,6 +334,7 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
   model.dataset = data_json(data, options.data.resplit);
   model.training = to_json(training);
   model.training["init"] = options.init.string();
+  model.training["fingerprint"] = fingerprint;
   model.training["epochs_done"] = history.epochs.size();
   model.training["best_epoch"] = history.best;
   model.training["complete"] = !history.stopped;

@@ -40,15 +40,12 @@ struct TrainingOptions {
 
 /// Trains and writes the model folder. Returns the report: data, epochs, metrics of the learned model, of the
 /// closed-form model, of random choice and of fixed_csr on the validation examples. `stop` ends it with the
-/// best weights so far, `complete` false and a checkpoint that `resume` continues from.
+/// best weights so far, `complete` false and a checkpoint that `resume` continues from. A model in `output`
+/// that this training has ended with already stays when it is asked to `resume`: its report has no epochs.
 ///
 /// Throws UsageError, InputError and EnvironmentError, with what was in `output` as it was. Without `resume`
 /// a folder with a checkpoint is refused.
 nlohmann::ordered_json run_training(const TrainingOptions& options, const StopToken& stop);
-
-/// The report of the model in `output`, without epochs, when it is asked to `resume` and nothing is left to
-/// do: it is complete, of the same recipe and datasets, and there is no checkpoint. Throws as run_training.
-std::optional<nlohmann::ordered_json> finished_training(const TrainingOptions& options);
 
 /// The same metrics of a model on the validation examples of datasets, or on all with `every_group`.
 nlohmann::ordered_json run_evaluation(const std::filesystem::path& model, const DataOptions& data,
