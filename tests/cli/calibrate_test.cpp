@@ -30,8 +30,9 @@ struct Bench {
     int training = 0, validation = 0;
     for (int n = 20; training < 5 || validation < 2; ++n) {
       const std::string recipe = fmt::format("stencil2d n={}", n);
-      const bool judges =
-          dataset::split_of(matrix::synthetic_item(recipe).original, 7, 0.2) == dataset::Split::kValidation;
+      const std::string original = matrix::synthetic_item(recipe).original;
+      const bool judges = dataset::split_of(original, 7, 0.2) == dataset::Split::kValidation;
+      if (!judges) learned_from = original;
       int& count = judges ? validation : training;
       if (count < (judges ? 2 : 5)) text += "synthetic: " + recipe + "\n", ++count;
     }
@@ -55,6 +56,7 @@ struct Bench {
 
   Workspace work;
   std::string model = work.path("model"), list;
+  std::string learned_from;  ///< an original on the side of training
 };
 
 }  // namespace
@@ -101,6 +103,16 @@ TEST_CASE("cli: a calibrated model is this machine's, and is taken from then on"
   // A model of the user's that ranks as well stays.
   CHECK(again.err.find("no better") != std::string::npos);
   CHECK(parse_file(bench.users_model() + "/model.json") == manifest);
+
+  // One that was trained with another division may have learned from what is judged by.
+  json other = manifest;
+  other["dataset"]["validation_originals"][0] = bench.learned_from;
+  write_file_atomically(bench.users_model() + "/model.json", other.dump());
+  const RunResult replacing = bench.calibrate("0.001").run();
+  INFO(replacing.err);
+  CHECK(replacing.ok());
+  CHECK(replacing.err.find("not compared") != std::string::npos);
+  CHECK(replacing.err.find("wrote " + bench.users_model()) != std::string::npos);
 }
 
 TEST_CASE("cli: a calibration that is ended leaves the user's model and goes on", "[cli]") {

@@ -171,6 +171,22 @@ TEST_CASE("cli: a model is complete for --resume only where nothing that decides
   CHECK(stays(train()));
 }
 
+TEST_CASE("cli: judging by matrices that a model may have learned from is told", "[cli]") {
+  const SmallTraining small;
+  REQUIRE(small.train("model", "1").with("--split", "5").run().ok());
+  const auto evaluate = [&] {
+    return Program("waco-train")
+        .with("evaluate", small.path("model"), small.dataset(), "--matrices", small.path("data"));
+  };
+  const std::string warning = "it may have learned from what is judged by now";
+  const RunResult same = evaluate().with("--split", "5").run();
+  CHECK(same.ok());
+  CHECK_THAT(same.err, !Catch::Contains(warning));
+  const RunResult other = evaluate().run();
+  CHECK(other.ok());
+  CHECK_THAT(other.err, Catch::Contains(warning));
+}
+
 TEST_CASE("cli: records of missing matrices are dropped with one warning", "[cli]") {
   const SmallTraining small(17);
   std::filesystem::remove(small.path("data/band-80-3.mtx"));

@@ -139,20 +139,21 @@ Network make_network(const Data& data) {
   return Network(make_dims(data.records.op, num_features, extracted), data.extractor);
 }
 
-/// Warns when what the first model was judged by is learned from now: then it was trained with another split,
+/// Warns when what a model was judged by is on the training side now: then it was trained with another split,
 /// and may know what is judged by now.
-void check_split_of(const nlohmann::json& first_model, const Examples& training) {
+void check_split_of(const fs::path& model, const nlohmann::json& manifest, const Examples& training) {
   std::set<std::string> judged_by;
-  for (const auto& name : first_model.value("/dataset/validation_originals"_json_pointer, nlohmann::json()))
+  for (const auto& name : manifest.value("/dataset/validation_originals"_json_pointer, nlohmann::json()))
     if (name.is_string()) judged_by.insert(name.get<std::string>());
   std::set<std::string> learned;
   for (const Example* example : training)
     if (judged_by.contains(example->group.original)) learned.insert(example->group.original);
   if (!learned.empty())
     spdlog::warn(
-        "{} originals that the model of --init was judged by are learned from now: the datasets are divided "
-        "in another way, and it may have learned from what is judged by now",
-        learned.size());
+        "{} originals that {} was judged by belong to the training side now: the datasets are divided in "
+        "another "
+        "way, and it may have learned from what is judged by now",
+        learned.size(), model.string());
 }
 
 /// Metrics of the model and of all that it is compared with.
@@ -307,7 +308,7 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
                data.training.size(), data.validation.size(),
                data.records.num_records - data.num_missing_records);
 
-  if (!options.init.empty()) check_split_of(first_model, data.training);
+  if (!options.init.empty()) check_split_of(options.init, first_model, data.training);
 
   network.standardise(data.training);
   network.clear_unused_rows(data.training);
@@ -356,6 +357,7 @@ ordered_json run_evaluation(const fs::path& model, const DataOptions& options, b
   const Data data = load_data(options, extractor, stop);
   Network network = make_network(data);
   network.load(load_weights(model, data.records.op, extractor));
+  if (!every_group) check_split_of(model, manifest, data.training);
   Examples judged = data.validation;
   if (every_group) judged.insert(judged.end(), data.training.begin(), data.training.end());
   if (judged.empty()) throw UsageError("the datasets have no validation matrix; --all judges all matrices");

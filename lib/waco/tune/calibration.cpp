@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -29,11 +30,23 @@ using nlohmann::json;
 // Corpus and split of the built-in datasets: what their models were judged on is judged on here too.
 constexpr int kNumSynthetic = 84;
 constexpr int kSeed = 7;
+constexpr double kValidationShare = 0.2;
 // A few points each on many matrices tell more of a machine than many points on a few.
 constexpr int kPerMatrix = 30;
 constexpr double kClearlyBetter = 0.01;
 constexpr size_t kFewest = 3;      ///< matrices to learn from
 constexpr int kTraining_s = 3600;  ///< of a model, at most
+
+/// Whether a model was judged by matrices, and all of them are judged by here too: it was trained with the
+/// same division, and has not learned from what it is judged by now.
+bool has_same_division(const fs::path& model) {
+  const json manifest = read_artifact(model / "model.json", model::kModelFormat, model::kModelVersion);
+  const json originals = manifest.value("/dataset/validation_originals"_json_pointer, json::array());
+  return !originals.empty() && std::all_of(originals.begin(), originals.end(), [](const json& original) {
+    return original.is_string() && dataset::split_of(original.get<std::string>(), kSeed, kValidationShare) ==
+                                       dataset::Split::kValidation;
+  });
+}
 
 CalibrationScore score_of(const json& report) {
   const json& learned = report.at("metrics").at("learned");
@@ -127,6 +140,7 @@ class Calibration {
         sibling_program("waco-collect"), "--op", op_, "--type", type, "-o", file};
     if (schedule::has_dense_index(options_.op)) append(command, {"--rhs", std::to_string(rhs)});
     append(command, {"--per-matrix", std::to_string(kPerMatrix), "--seed", std::to_string(kSeed)});
+    append(command, {"--validation-share", fmt::format("{}", kValidationShare)});
     append(command, {"--threads", threads_, "--time-limit", fmt::format("{:.3f}", seconds)});
     append(command, {"--shard", "0/1"});  // all, even where this is a task of an array
     if (!options_.compiler.empty()) append(command, {"--compiler", options_.compiler});
@@ -158,13 +172,17 @@ class Calibration {
         run_silently(with_data({sibling_program("waco-train"), "evaluate", model, "--json"}), stop_)));
   }
 
-  /// None when the user has no model of the op, or none that tuning can use.
+  /// None when the user has no model of the op, none that tuning can use, or one that may have learned from
+  /// what is judged by.
   std::optional<CalibrationScore> judge_own() const {
     const std::optional<ModelPlace> own = model_in(result_.model);
     if (!own) return std::nullopt;
     try {
       const auto learned = search::Learned::open(own->model, own->index, std::stoi(threads_));
-      if (learned->model.op() == options_.op) return judge(own->model);
+      if (learned->model.op() != options_.op) return std::nullopt;
+      if (has_same_division(own->model)) return judge(own->model);
+      spdlog::warn("{}: not compared, as it may have learned from the matrices that are judged by here",
+                   own->model.string());
     } catch (const Error& fault) {
       if (stop_.stop_requested()) throw;
       spdlog::warn("{}", fault.what());
