@@ -4,7 +4,7 @@
 
 #include "../model/learned/random_model.hpp"
 #include "program.hpp"
-#include "waco/dataset/record.hpp"
+#include "waco/dataset/dataset_file.hpp"
 #include "waco/matrix/corpus.hpp"
 
 using namespace waco;
@@ -28,15 +28,46 @@ struct Bench {
     REQUIRE(index.ok());
     std::string text;
     int training = 0, validation = 0;
-    for (int n = 20; training < 5 || validation < 2; ++n) {
+    for (int n = 20; training < 5 || validation < 3; ++n) {
       const std::string recipe = fmt::format("stencil2d n={}", n);
       const std::string original = matrix::synthetic_item(recipe).original;
       const bool judges = dataset::split_of(original, 7, 0.2) == dataset::Split::kValidation;
       if (!judges) learned_from = original;
       int& count = judges ? validation : training;
-      if (count < (judges ? 2 : 5)) text += "synthetic: " + recipe + "\n", ++count;
+      if (count == (judges ? 3 : 5)) continue;
+      text += "synthetic: " + recipe + "\n";
+      items.push_back(matrix::synthetic_item(recipe));
+      ++count;
     }
     list = work.write("list", text);
+  }
+  /// Instead of what was measured: `per_matrix` points of each matrix, all equally fast, with those of
+  /// `num_judging` matrices to judge by.
+  void pretend(const fs::path& dataset, size_t per_matrix, int num_judging) const {
+    const dataset::Dataset measured = dataset::load_dataset(dataset);
+    std::string text = dataset::header_line(measured.header) + "\n";
+    for (const matrix::CorpusItem& item : items) {
+      const matrix::SparseTensor tensor = matrix::make(item);
+      const dataset::Split split = dataset::split_of(item.original, 7, 0.2);
+      if (split == dataset::Split::kValidation && num_judging-- <= 0) continue;
+      size_t count = 0;
+      for (dataset::Record record : measured.records) {
+        if (!record.ok() || count == per_matrix) continue;
+        ++count;
+        record.matrix = record.original = item.original;
+        record.source = item.source;
+        record.matrix_hash = matrix::pattern_hash(tensor);
+        record.dims = tensor.dims;
+        record.num_nonzeros = tensor.num_nonzeros();
+        record.split = split;
+        record.time_ns = record.fixed_csr_ns = 1000;
+        record.speedup = 1;
+        record.censored = false;
+        record.samples_ns.assign(7, 1000);
+        text += dataset::to_json(record).dump() + "\n";
+      }
+    }
+    write_file_atomically(dataset, text);
   }
   Program calibrate(const char* minutes = "5") const {
     return tune()
@@ -56,7 +87,8 @@ struct Bench {
 
   Workspace work;
   std::string model = work.path("model"), list;
-  std::string learned_from;  ///< an original on the side of training
+  std::vector<matrix::CorpusItem> items;  ///< of the list
+  std::string learned_from;               ///< an original on the side of training
 };
 
 }  // namespace
@@ -84,7 +116,7 @@ TEST_CASE("cli: a calibrated model is this machine's, and is taken from then on"
   const json start = parse_file(bench.model + "/model.json");
   CHECK(manifest["machine"]["cpu"] != start["machine"]["cpu"]);
   CHECK(manifest["weights_hash"] != start["weights_hash"]);
-  CHECK(manifest["dataset"]["validation"]["groups"] == 2);
+  CHECK(manifest["dataset"]["validation"]["groups"] == 3);
   const std::string old = bench.users_model() + ".old-1";
   CHECK(parse_file(old + "/model.json") == start);
   CHECK(fs::exists(old + "/index/index.json"));
@@ -156,6 +188,16 @@ TEST_CASE("cli: calibration says what it lacks", "[cli]") {
     check_refused(home(tune().with("--calibrate", "--model", bench.model, "--list", one)), 1,
                   "another calibration of spmv is running");
   }
+  const fs::path dataset = work / "f32-1.jsonl";
+  const std::string measured = read_file(dataset);
+  bench.pretend(dataset, 1, 3);
+  check_refused(bench.calibrate("0.0001"), 1, "0 matrices to learn from and 0 to judge by");
+  write_file_atomically(dataset, measured);
+  bench.pretend(dataset, 2, 2);
+  check_refused(bench.calibrate("0.0001"), 1, "5 matrices to learn from and 2 to judge by");
+  write_file_atomically(dataset, measured);
+  bench.pretend(dataset, 2, 3);
+  check_refused(bench.calibrate("0.0001"), 1, "no two points");
   check_refused(home(tune().with("--calibrate", "--op", "spmm", "--model", bench.model)), 2,
                 "is a model of spmv");
   check_refused(home(tune().with("--calibrate", "--model", bench.work.path("nowhere"))), 3, "nowhere");

@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -34,7 +35,7 @@ constexpr double kValidationShare = 0.2;
 // A few points each on many matrices tell more of a machine than many points on a few.
 constexpr int kPerMatrix = 30;
 constexpr double kClearlyBetter = 0.01;
-constexpr size_t kFewest = 3;      ///< matrices to learn from
+constexpr size_t kFewest = 3;      ///< matrices to learn from, and to judge by
 constexpr int kTraining_s = 3600;  ///< of a model, at most
 
 /// Whether a model was judged by matrices, and all of them are judged by here too: it was trained with the
@@ -50,6 +51,9 @@ bool has_same_division(const fs::path& model) {
 
 CalibrationScore score_of(const json& report) {
   const json& learned = report.at("metrics").at("learned");
+  if (!learned.contains("pairwise_accuracy"))
+    throw EnvironmentError(
+        "no two points of the matrices to judge by are clearly apart; run it again, with more --minutes");
   return {learned.at("pairwise_accuracy"), learned.at("top1_regret")};
 }
 
@@ -152,15 +156,19 @@ class Calibration {
     return command;
   }
 
+  /// Counts the matrices with two points to rank, as waco-train does.
   void check_enough() {
     std::set<std::string> training, validation;
-    for (const fs::path& file : datasets_)
+    for (const fs::path& file : datasets_) {
+      std::map<std::string, int> num_points;  // by group
       for (const dataset::Record& record : dataset::load_dataset(file).records) {
-        (record.split == dataset::Split::kValidation ? validation : training).insert(record.original);
         ++result_.num_records;
+        if (!record.ok() || !(record.speedup > 0) || ++num_points[dataset::group(record)] < 2) continue;
+        (record.split == dataset::Split::kValidation ? validation : training).insert(record.original);
       }
+    }
     result_.num_validation = static_cast<int64_t>(validation.size());
-    if (training.size() < kFewest || validation.empty())
+    if (training.size() < kFewest || validation.size() < kFewest)
       throw EnvironmentError(
           fmt::format("{}: {} matrices to learn from and {} to judge by were measured so far, too few; run "
                       "it again, with more --minutes",
