@@ -230,3 +230,24 @@ TEST_CASE("cli: an op that can't be calibrated leaves the others alone", "[cli]"
   for (const char* op : {"spmv", "spmm", "sddmm", "mttkrp"})
     CHECK(run.err.find(fmt::format("error: {}: 0 matrices to learn from", op)) != std::string::npos);
 }
+
+TEST_CASE("cli: a compiler that is of no use ends the calibration of all ops", "[cli]") {
+  const Workspace work;
+  fs::create_directories(work.path("bin"));
+  // Tells its target and compiles nothing.
+  work.write(
+      "bin/poor-c++",
+      "#!/bin/sh\ncase \"$*\" in *kernel.cpp*) echo 'error: no' >&2; exit 1;; esac\nexec c++ \"$@\"\n");
+  fs::permissions(work.path("bin/poor-c++"), fs::perms::owner_all);
+  const RunResult run = tune()
+                            .with("--calibrate", "--minutes", "5", "--compiler", "poor-c++")
+                            .environment("PATH", work.path("bin") + ":" + std::getenv("PATH"))
+                            .environment("XDG_CACHE_HOME", work.path("cache"))
+                            .environment("XDG_DATA_HOME", work.path("home"))
+                            .run();
+  INFO(run.err);
+  CHECK(run.end.code == 5);
+  const std::string fault = "error: waco-collect failed";
+  CHECK(run.err.find(fault) != std::string::npos);
+  CHECK(run.err.find(fault) == run.err.rfind(fault));
+}

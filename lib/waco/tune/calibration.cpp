@@ -131,9 +131,10 @@ class Calibration {
           throw EnvironmentError(
               fmt::format("calibration was stopped ({}); measurements are kept, the same command continues",
                           stop_.reason()));
-        const bool some_failed = end.exited && end.code == static_cast<int>(ExitCode::kPartial);
-        if (!end.exited || (end.code != 0 && !some_failed))
-          throw EnvironmentError(fmt::format("waco-collect failed ({})", end.describe()));
+        const auto code = end.exited ? static_cast<ExitCode>(end.code) : ExitCode::kFailed;
+        if (code != ExitCode::kDone && code != ExitCode::kPartial)
+          throw EnvironmentError(fmt::format("waco-collect failed ({})", end.describe()),
+                                 code == ExitCode::kCompiler ? code : ExitCode::kFailed);
         if (fs::exists(file)) datasets_.push_back(file);
       }
   }

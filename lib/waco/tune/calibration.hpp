@@ -49,8 +49,9 @@ struct CalibrationResult {
 /// What was there is kept under another name. Measurements are kept: after any interruption the same call
 /// goes on, and the user's model is the old one until the new one is complete.
 ///
-/// Throws EnvironmentError when a program fails, when `stop` ended it, when too little was measured to judge
-/// by, or while another calibration of the op runs.
+/// Throws EnvironmentError when a program fails (with exit code kCompiler when the compiler is of no use),
+/// when `stop` ended it, when too little was measured to judge by, or while another calibration of the op
+/// runs.
 CalibrationResult calibrate(const CalibrationOptions& options, const StopToken& stop);
 
 /// Throws EnvironmentError when a program that calibrating needs is missing.
