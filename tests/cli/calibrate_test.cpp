@@ -218,6 +218,9 @@ TEST_CASE("cli: calibration says what it lacks", "[cli]") {
       run_process({(alone / "waco-tune").string(), "--calibrate", "--model", bench.model}, options);
   CHECK(lonely.end.code == 1);
   CHECK(lonely.err.find("--calibrate needs waco-collect") != std::string::npos);
+  const RunResult bare = run_process({(alone / "waco-tune").string(), "--calibrate"}, options);
+  CHECK(bare.end.code == 2);
+  CHECK(bare.err.find("there is no built-in model to calibrate") != std::string::npos);
 }
 
 TEST_CASE("cli: an op that can't be calibrated leaves the others alone", "[cli]") {

@@ -287,6 +287,7 @@ std::vector<schedule::Op> ops_to_calibrate(const std::string& op, const fs::path
   for (const schedule::Op each :
        {schedule::Op::kSpmv, schedule::Op::kSpmm, schedule::Op::kSddmm, schedule::Op::kMttkrp})
     if (find_built_in_model(each)) ops.push_back(each);
+  if (ops.empty()) throw UsageError("there is no built-in model to calibrate; --model names another");
   return ops;
 }
 

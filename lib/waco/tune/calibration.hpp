@@ -57,7 +57,8 @@ CalibrationResult calibrate(const CalibrationOptions& options, const StopToken& 
 /// Throws EnvironmentError when a program that calibrating needs is missing.
 void check_can_calibrate();
 
-/// The ops of built-in models, or the one that is named; of a `model` folder its own.
+/// The ops of built-in models, or the one that is named; of a `model` folder its own. Throws UsageError when
+/// there is none.
 std::vector<schedule::Op> ops_to_calibrate(const std::string& op, const std::filesystem::path& model);
 
 /// The op's built-in model, or that in the folder `model` when it is not empty. Throws UsageError when there
