@@ -100,6 +100,17 @@ TEST_CASE("cli: a stopped training keeps its best weights and --resume finishes 
         read_file(small.path("part/weights.safetensors")));
 }
 
+TEST_CASE("cli: a second training into the same folder is refused", "[cli]") {
+  const SmallTraining small;
+  std::filesystem::create_directories(small.path("model/checkpoint"));
+  {
+    const LockFile running(small.path("model/checkpoint/lock"), "another test has it");
+    check_refused(small.train("model", "1"), 1, "another training of it is running");
+  }
+  REQUIRE(small.train("model", "1").run().ok());
+  CHECK_FALSE(std::filesystem::exists(small.path("model/checkpoint")));
+}
+
 TEST_CASE("cli: a training out of time is stopped", "[cli]") {
   const SmallTraining small;
   const RunResult run = small.train("model", "100000").with("--patience", "0", "--time-limit", "5").run();

@@ -16,6 +16,7 @@ namespace {
 constexpr const char* kFormat = "waco-checkpoint";
 constexpr int kVersion = 1;
 constexpr const char* kState = "checkpoint.json";
+constexpr const char* kLock = "lock";
 
 std::string tensors_name(int64_t epoch) {
   return fmt::format("checkpoint-{}.safetensors", epoch);
@@ -28,10 +29,18 @@ bool is_tensors_name(const std::string& name) {
 /// Also what a write that was cut off leaves.
 bool is_own_name(const std::string& name) {
   const std::string written = name.substr(0, name.find(".tmp."));
-  return written == kState || is_tensors_name(written);
+  return written == kState || written == kLock || is_tensors_name(written);
 }
 
 }  // namespace
+
+LockFile CheckpointFolder::lock(const std::string& held) const {
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  if (error)
+    throw EnvironmentError(fmt::format("{}: can't be created: {}", folder_.string(), error.message()));
+  return LockFile(folder_ / kLock, held);
+}
 
 void CheckpointFolder::write(const Checkpoint& checkpoint) {
   fs::create_directories(folder_);
@@ -43,7 +52,7 @@ void CheckpointFolder::write(const Checkpoint& checkpoint) {
   write_artifact(folder_ / kState, document);
   for (const auto& entry : fs::directory_iterator(folder_)) {
     const std::string other = entry.path().filename().string();
-    if (is_own_name(other) && other != name && other != kState) fs::remove(entry.path());
+    if (is_own_name(other) && other != name && other != kState && other != kLock) fs::remove(entry.path());
   }
 }
 

@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 
+#include "waco/base/files.hpp"
 #include "waco/model/learned/tensor_file.hpp"
 
 namespace waco::train {
@@ -19,6 +21,8 @@ class CheckpointFolder {
  public:
   explicit CheckpointFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
+  /// For the one run that writes here; makes the folder. Throws as LockFile.
+  LockFile lock(const std::string& held) const;
   /// Replaces the checkpoint in one step: whenever the process dies, the old or the new one is there.
   void write(const Checkpoint& checkpoint);
   /// nullopt when there is none. Throws InputError for a damaged one.

@@ -39,6 +39,11 @@ void ModelFolder::create() const {
     throw EnvironmentError(fmt::format("{}: can't be created: {}", folder_.string(), error.message()));
 }
 
+LockFile ModelFolder::lock() const {
+  return CheckpointFolder(checkpoint())
+      .lock(fmt::format("{}: another training of it is running", folder_.string()));
+}
+
 bool ModelFolder::has_checkpoint() const {
   return CheckpointFolder(checkpoint()).exists();
 }

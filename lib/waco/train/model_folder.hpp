@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "waco/base/files.hpp"
 #include "waco/train/data/preparation.hpp"
 #include "waco/train/network/network.hpp"
 
@@ -29,6 +30,8 @@ class ModelFolder {
   void check() const;
   /// Makes it. What is in it stays until something takes its place. Throws EnvironmentError.
   void create() const;
+  /// Keeps other trainings out while it lives. Throws EnvironmentError when one is running.
+  LockFile lock() const;
 
   std::filesystem::path checkpoint() const { return folder_ / "checkpoint"; }
   bool has_checkpoint() const;

@@ -302,6 +302,7 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
   if (options.resume && !folder.has_checkpoint() && folder.has_model())
     if (auto finished = report_of_finished(options.output, fingerprint)) return *std::move(finished);
   folder.create();
+  const LockFile lock = folder.lock();
   if (data.validation.empty())
     spdlog::warn("the datasets have no validation matrix; metrics are of the training ones");
   spdlog::info("{}: {} groups to learn from and {} to judge by, {} records", schedule::name(data.records.op),
