@@ -71,6 +71,26 @@ TEST_CASE("ranking loss: pairs near the best weigh more", "[train]") {
   CHECK(loss({0, 0, 5}, batch, options) == Approx(1 / 2.25));
 }
 
+TEST_CASE("ranking loss: pairs taken in parts give the loss and gradients of all", "[train]") {
+  Batch batch = batch_of({0, 0.5, 3, 1, 2}, {false, false, true});
+  batch.present[0][4] = false;
+  LossOptions options;
+  const auto gradients = [&] {
+    const torch::Tensor costs = costs_of({2, 1, 0, 1.5, 7});
+    loss_of(costs, batch, options).backward();
+    return costs.grad();
+  };
+  const std::vector<float> costs = {2, 1, 0, 1.5, 7};
+  const double all = loss(costs, batch, options);
+  const torch::Tensor gradients_of_all = gradients();
+  CHECK(all > 0);
+  for (const int64_t pairs : {1, 10}) {
+    options.pairs_at_once = pairs;
+    CHECK(loss(costs, batch, options) == Approx(all));
+    CHECK(gradients().allclose(gradients_of_all));
+  }
+}
+
 TEST_CASE("ranking loss: padding has no part in it", "[train]") {
   Batch batch = batch_of({0, 0.5, 9});
   batch.present[0][2] = false;
