@@ -196,6 +196,17 @@ TEST_CASE("trainer: a checkpoint of other options, or a damaged one, is refused"
   CHECK_THROWS_AS(train(options_of(2)), InputError);
 }
 
+TEST_CASE("trainer: weights that the only step has spoiled are no model", "[train]") {
+  TemporaryFolder folder;
+  Network network = data().network();
+  TrainerOptions options = options_of(1);
+  options.groups_per_step = 100;
+  options.learning_rate = 1e30;
+  CHECK_THROWS_AS(
+      train_network(network, data().training, data().validation, options, folder.path() / "c", false, {}),
+      EnvironmentError);
+}
+
 TEST_CASE("trainer: training ends when validation does not get better", "[train]") {
   TemporaryFolder folder;
   Network network = data().network();

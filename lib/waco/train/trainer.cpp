@@ -64,6 +64,11 @@ Optimizer::Tensors trained_parameters(const Network& network, const TrainerOptio
   return trained;
 }
 
+void check_finite(double loss) {
+  if (!std::isfinite(loss))
+    throw EnvironmentError("the loss is no longer a number; train with a smaller --lr");
+}
+
 /// One run; see train_network.
 class Training {
  public:
@@ -169,14 +174,14 @@ class Training {
     const torch::Tensor loss =
         loss_of(costs.retrieved, batch, options_.loss) + loss_of(costs.corrected, batch, options_.loss);
     const double value = loss.item<double>();
-    if (!std::isfinite(value))
-      throw EnvironmentError("the loss is no longer a number; train with a smaller --lr");
+    check_finite(value);
     optimizer_.step(loss, learning_rate());
     return value;
   }
 
   void validate(Epoch& epoch) {
     const ExampleCosts costs = costs_of(network_, validation_, options_.loss);
+    check_finite(costs.loss);  // finite only where all costs are
     std::vector<const Group*> groups;
     for (const Example* example : validation_) groups.push_back(&example->group);
     epoch.validation_loss = costs.loss;
