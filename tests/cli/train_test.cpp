@@ -1,6 +1,7 @@
 // waco-train as users run it: a model from a dataset, judged, continued, refused.
 #include "../train/small_dataset.hpp"
 #include "program.hpp"
+#include "waco/model/learned/tensor_file.hpp"
 
 using namespace waco;
 using namespace waco::cli;
@@ -196,6 +197,34 @@ TEST_CASE("cli: judging by matrices that a model may have learned from is told",
   const RunResult other = evaluate().run();
   CHECK(other.ok());
   CHECK_THAT(other.err, Catch::Contains(warning));
+}
+
+TEST_CASE("cli: a convolutional model is judged by the patterns that it was trained on", "[cli]") {
+  const SmallTraining small;
+  REQUIRE(Program("waco-train")
+              .with(small.dataset(), "--matrices", small.path("data"), "-o", small.path("model"))
+              .with("--extractor", "waconet", "--epochs", "1", "--threads", "1")
+              .run()
+              .ok());
+  const auto worst_pairs = [&] {
+    const RunResult run = Program("waco-train")
+                              .with("evaluate", small.path("model"), small.dataset(), "--matrices",
+                                    small.path("data"), "--threads", "1", "--json")
+                              .run();
+    INFO(run.err);
+    REQUIRE(run.ok());
+    return json::parse(run.out).at("metrics").at("worst_pairs");
+  };
+  const json whole = worst_pairs();
+  REQUIRE_FALSE(whole.empty());
+  const std::string weights = small.path("model/weights.safetensors");
+  model::TensorFile tensors = model::TensorFile::read(weights);
+  tensors.set("extractor.max_sites", {1}, {64});
+  tensors.write(weights);
+  json manifest = parse_file(small.path("model/model.json"));
+  manifest["weights_hash"] = content_hash(read_file(weights));
+  write_file_atomically(small.path("model/model.json"), manifest.dump());
+  CHECK(worst_pairs() != whole);
 }
 
 TEST_CASE("cli: records of missing matrices are dropped with one warning", "[cli]") {

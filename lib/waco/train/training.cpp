@@ -11,6 +11,7 @@
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/model/ceilings.hpp"
+#include "waco/model/conv/conv_networks.hpp"
 #include "waco/model/learned/extractor.hpp"
 #include "waco/model/learned/learned_model.hpp"
 #include "waco/train/data/preparation.hpp"
@@ -29,7 +30,7 @@ constexpr size_t kNumMisrankings = 10;
 // Of manifests.
 const ordered_json::json_pointer kComplete("/training/complete");
 const ordered_json::json_pointer kFingerprint("/training/fingerprint");
-// Nonzeros of a pattern that convolutions look at: more would make an epoch take minutes.
+// Nonzeros of a pattern that convolutions of a new model look at: more would make an epoch take minutes.
 constexpr int64_t kMaxSites = int64_t{1} << 17;
 
 /// Examples of both sides, and the extractor that made their patterns.
@@ -102,12 +103,20 @@ void check_machines(const Records& records) {
       num_groups, names_of(others), here.cpu_model);
 }
 
-Data load_data(const DataOptions& options, const std::string& extractor, const StopToken& stop) {
+/// Nonzeros of a pattern that the extractor of the model in `folder` looks at, where it is of this name:
+/// training and judging it go by the patterns that it was trained on.
+int64_t max_sites_of(const fs::path& folder, const nlohmann::json& manifest, const std::string& extractor) {
+  if (takes_features(extractor) || manifest.value("extractor", "") != extractor) return kMaxSites;
+  return model::max_sites_of(model::read_model_weights(folder));
+}
+
+Data load_data(const DataOptions& options, const std::string& extractor, int64_t max_sites,
+               const StopToken& stop) {
   Data data;
   data.records = load_records(options.datasets, options.resplit);
   check_machines(data.records);
   if (!takes_features(extractor))
-    data.extractor = make_conv_torch_extractor(extractor, schedule::sparse_order(data.records.op), kMaxSites);
+    data.extractor = make_conv_torch_extractor(extractor, schedule::sparse_order(data.records.op), max_sites);
   const MatrixFiles files(options.matrices);
   std::vector<Group> groups = std::move(data.records.groups);
   Preparation prepared =
@@ -288,13 +297,15 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
         fmt::format("{} is of a run that was ended early: --resume continues it; delete it to train anew",
                     folder.checkpoint().string()));
   nlohmann::json first_model;
+  int64_t max_sites = kMaxSites;
   training.start = options.extractor;
   if (!options.init.empty()) {
     first_model = model::read_model_manifest(options.init);
     training.start += " " + first_model.value("weights_hash", "");
+    max_sites = max_sites_of(options.init, first_model, options.extractor);
   }
   set_up_torch(options.data.threads, options.seed);
-  const Data data = load_data(options.data, options.extractor, stop);
+  const Data data = load_data(options.data, options.extractor, max_sites, stop);
   if (data.training.empty()) throw UsageError("the datasets have no training matrix");
   torch::manual_seed(options.seed);
   Network network = make_network(data);
@@ -355,7 +366,7 @@ ordered_json run_evaluation(const fs::path& model, const DataOptions& options, b
   const nlohmann::json manifest = waco::model::read_model_manifest(model);
   const std::string extractor = manifest.at("extractor");
   set_up_torch(options.threads, 1);
-  const Data data = load_data(options, extractor, stop);
+  const Data data = load_data(options, extractor, max_sites_of(model, manifest, extractor), stop);
   Network network = make_network(data);
   network.load(load_weights(model, data.records.op, extractor));
   if (!every_group) check_split_of(model, manifest, data.training);

@@ -32,11 +32,7 @@ class ConvExtractor : public Extractor {
         shape2_(file, "extractor.shape.fc2", kShapeSize, kShapeHidden),
         head1_(file, "extractor.fc1", kHeadHidden, num_features + kShapeSize),
         head2_(file, "extractor.fc2", kConvOut, kHeadHidden) {
-    // A file may hold anything; a limit out of range would otherwise surface as a broken promise deep inside.
-    const float limit = file.get("extractor.max_sites", {1}).data[0];
-    if (!(limit >= 64 && limit <= 1e9f))
-      throw InputError("weights", 0, fmt::format("extractor.max_sites is {}, not between 64 and 1e9", limit));
-    max_sites_ = static_cast<int64_t>(limit);
+    max_sites_ = max_sites_of(file);
   }
 
   std::vector<float> extract(const matrix::SparseTensor& tensor) const override {

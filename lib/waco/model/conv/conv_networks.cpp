@@ -9,6 +9,14 @@
 
 namespace waco::model {
 
+int64_t max_sites_of(const TensorFile& weights) {
+  // A file may hold anything; a limit out of range would otherwise surface as a broken promise deep inside.
+  const float limit = weights.get("extractor.max_sites", {1}).data[0];
+  if (!(limit >= 64 && limit <= 1e9f))
+    throw InputError("weights", 0, fmt::format("extractor.max_sites is {}, not between 64 and 1e9", limit));
+  return static_cast<int64_t>(limit);
+}
+
 std::vector<float> shape_inputs(const matrix::SparseTensor& tensor) {
   std::vector<float> inputs = shape_features(tensor.dims, tensor.num_nonzeros());
   std::rotate(inputs.begin() + 2, inputs.begin() + 3, inputs.end());  // the nonzeros go last

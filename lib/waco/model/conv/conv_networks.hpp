@@ -2,10 +2,12 @@
 // depends on the pattern but not on weights. The networks are defined in docs/model.md.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "waco/matrix/sparse_tensor.hpp"
 #include "waco/model/conv/kernel_map.hpp"
+#include "waco/model/learned/tensor_file.hpp"
 
 namespace waco::model {
 
@@ -15,6 +17,10 @@ inline constexpr int kResidualBlocks = 4;  ///< of minkowski, two convolutions e
 inline constexpr int kWindowWidth = 5;     ///< of the first layer of both
 inline constexpr int kShapeHidden = 64, kShapeSize = 32;
 inline constexpr int kHeadHidden = 256, kConvOut = 128;
+
+/// Nonzeros that waconet and minkowski of a model look at: patterns with more are seen in part. Throws
+/// InputError.
+int64_t max_sites_of(const TensorFile& weights);
 
 /// log2 of the extents and of the number of nonzeros (at least 1) [order + 1].
 std::vector<float> shape_inputs(const matrix::SparseTensor& tensor);
