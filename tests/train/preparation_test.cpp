@@ -59,6 +59,7 @@ TEST_CASE("preparation: of several files of a name the one with the pattern is t
   const MatrixFiles files({other.string(), folder.path().string()});
   CHECK(files.find(records.groups[1]).size() == 2);
   CHECK(prepare(records.groups, files, options_in({}), {}).num_missing_groups == 0);
+  CHECK(files.find(records.groups[1]).size() == 1);  // the other need not be read again
 }
 
 TEST_CASE("preparation: terms are those of the machine that measured, where the dataset tells", "[train]") {

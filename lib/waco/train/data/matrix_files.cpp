@@ -75,11 +75,20 @@ std::vector<matrix::CorpusItem> MatrixFiles::find(const Group& group) const {
     const auto found = paths_.find(group.source.substr(0, end));
     if (found == paths_.end()) continue;
     std::vector<matrix::CorpusItem> items;
-    for (const std::string& path : found->second)
-      items.push_back({group.matrix, group.original, path + group.source.substr(end)});
+    const std::scoped_lock lock(mutex_);
+    for (const std::string& path : found->second) {
+      matrix::CorpusItem item{group.matrix, group.original, path + group.source.substr(end)};
+      const auto known = patterns_.find(item.source);
+      if (known == patterns_.end() || known->second == group.matrix_hash) items.push_back(std::move(item));
+    }
     return items;
   }
   return {};
+}
+
+void MatrixFiles::note_pattern(const matrix::CorpusItem& item, const std::string& hash) const {
+  const std::scoped_lock lock(mutex_);
+  patterns_[item.source] = hash;
 }
 
 }  // namespace waco::train

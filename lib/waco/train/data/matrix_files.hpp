@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -19,14 +20,20 @@ class MatrixFiles {
   explicit MatrixFiles(const std::vector<std::string>& places);
 
   /// What may make the tensor of a group: its recipe, or the files of its name in the order of the places, of
-  /// which the one with the group's pattern is meant. Empty when no place holds such a file.
+  /// which the one with the group's pattern is meant. Files that are known to hold another are left out.
+  /// Empty when no place holds such a file.
   std::vector<matrix::CorpusItem> find(const Group& group) const;
+
+  /// Tells the hash of the pattern that an item was found to have. Safe for use by several threads.
+  void note_pattern(const matrix::CorpusItem& item, const std::string& hash) const;
 
  private:
   void add_file(const std::string& path);
   void add_folder(const std::string& folder);
   void add_list(const std::string& file);
   std::map<std::string, std::vector<std::string>> paths_;  ///< by file name
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, std::string> patterns_;  ///< hashes of those that were read, by source
 };
 
 }  // namespace waco::train

@@ -145,7 +145,9 @@ class Preparing {
     for (const matrix::CorpusItem& item : files_.find(group)) {
       try {
         matrix::SparseTensor tensor = matrix::read_item(item, {.threads = threads_each()}).tensor;
-        if (matrix::pattern_hash(tensor) == group.matrix_hash) return tensor;
+        const std::string hash = matrix::pattern_hash(tensor);
+        files_.note_pattern(item, hash);
+        if (hash == group.matrix_hash) return tensor;
         faults.push_back(
             fmt::format("{}: has another pattern than the dataset's {}", item.source, group.matrix));
       } catch (const Error& error) {
