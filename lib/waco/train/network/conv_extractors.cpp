@@ -17,12 +17,10 @@ using torch::Tensor;
 
 struct PackedPattern : PreparedPattern {
   model::PackedSites sites;
-  int64_t bytes() const override { return sites.bytes() + static_cast<int64_t>(sizeof *this); }
 };
 
 struct ImagePattern : PreparedPattern {
   Tensor image;  ///< [cells, 1]
-  int64_t bytes() const override { return image.numel() * 4 + static_cast<int64_t>(sizeof *this); }
 };
 
 /// Both ends of the networks: the shape branch, and the fully connected layers that join it with the
@@ -44,7 +42,7 @@ class ConvTorchExtractor : public TorchExtractor {
     std::vector<Tensor> rows, inputs;
     for (const auto& pattern : patterns) {
       rows.push_back(features(*pattern));
-      inputs.push_back(standardised(*pattern));
+      inputs.push_back(standardised(torch::tensor(pattern->inputs), input_mean_, input_scale_));
     }
     const Tensor shapes = shape2_(torch::relu(shape1_(torch::stack(inputs))));  // [patterns, kShapeSize]
     const Tensor joined =

@@ -17,11 +17,14 @@ namespace waco::train {
 /// bytes a nonzero at most, so that those of a whole training set fit in memory together.
 struct PreparedPattern {
   virtual ~PreparedPattern() = default;
-  virtual int64_t bytes() const = 0;  ///< memory it holds
 
   /// Real-valued inputs before standardisation, for the caller to take mean and deviation of.
   std::vector<float> inputs;
 };
+
+/// clip((values - mean) * scale, -4, 4).
+torch::Tensor standardised(const torch::Tensor& values, const torch::Tensor& mean,
+                           const torch::Tensor& scale);
 
 /// A trainable extractor. Its parameters have the names of the tensors of docs/model.md without "extractor.";
 /// what standardises its real-valued inputs is the pair of buffers "input_mean" and "input_scale"
@@ -37,14 +40,9 @@ class TorchExtractor : public torch::nn::Module {
 
   virtual int size() const = 0;  ///< Q
 
-  /// Sets what standardises the inputs: x <- clip((x - mean) * scale, -4, 4). Vectors of order + 1.
-  void set_standardisation(const std::vector<float>& mean, const std::vector<float>& scale);
-
  protected:
   /// To be called by constructors: registers the buffers, mean 0 and scale 1.
   void register_inputs(int count);
-  /// Standardised and clipped inputs [order + 1].
-  torch::Tensor standardised(const PreparedPattern& pattern) const;
 
   torch::Tensor input_mean_, input_scale_;
 };

@@ -7,13 +7,10 @@
 
 #include "waco/base/error.hpp"
 #include "waco/model/learned/cost_features.hpp"
-#include "waco/model/learned/dense.hpp"
 #include "waco/train/network/extractor.hpp"
 
 namespace waco::train {
 namespace {
-
-using model::Standardisation;
 
 // An input that hardly varies while training says nothing, and must not say anything later.
 constexpr double kLeastDeviation = 1e-4;
@@ -168,8 +165,8 @@ void Network::clear_unused_rows(const std::vector<const Example*>& examples) {
 }
 
 torch::Tensor Network::standardised(const std::string& input, const torch::Tensor& values) const {
-  return ((values - fixed_.at("input." + input + ".mean")) * fixed_.at("input." + input + ".scale"))
-      .clamp(-Standardisation::kLimit, Standardisation::kLimit);
+  return train::standardised(values, fixed_.at("input." + input + ".mean"),
+                             fixed_.at("input." + input + ".scale"));
 }
 
 torch::Tensor Network::linear(const std::string& name, const torch::Tensor& input) const {
