@@ -109,6 +109,26 @@ TEST_CASE("preparation: what is in the cache needs no matrix any more", "[train]
   CHECK(prepare(records.groups, MatrixFiles({}), options_in(cache), {}).examples.empty());
 }
 
+TEST_CASE("preparation: what the cache keeps goes after a month without use", "[train]") {
+  namespace fs = std::filesystem;
+  TemporaryFolder folder;
+  Records records = load_records({testing::write_small_dataset(folder.path(), 4, 6)}, std::nullopt);
+  const MatrixFiles files({folder.path().string()});
+  const fs::path cache = folder.path() / "cache";
+  const auto num_files = [&] { return std::distance(fs::directory_iterator(cache), {}); };
+  prepare(records.groups, files, options_in(cache), {});
+  REQUIRE(num_files() == 8);  // features and terms of each
+  for (const auto& entry : fs::directory_iterator(cache))
+    fs::last_write_time(entry.path(), fs::file_time_type::clock::now() - std::chrono::hours(24 * 40));
+  prepare({records.groups[0]}, files, options_in(cache), {});  // which is a use
+  CHECK(num_files() == 8);
+  records.groups[1].points.pop_back();
+  records.groups[1].labels.pop_back();
+  prepare({records.groups[1]}, files, options_in(cache), {});
+  CHECK(num_files() == 4);
+  CHECK(prepare({records.groups[0]}, MatrixFiles({}), options_in(cache), {}).examples.size() == 1);
+}
+
 TEST_CASE("preparation: without a cache, or with one that can't be written, nothing is kept", "[train]") {
   TemporaryFolder folder;
   const Records records = load_records({testing::write_small_dataset(folder.path(), 4, 6)}, std::nullopt);

@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <mutex>
 
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/progress.hpp"
+#include "waco/base/unused_entries.hpp"
 #include "waco/index/embedded_vertices.hpp"
 #include "waco/index/manifest.hpp"
 #include "waco/schedule/encoding.hpp"
@@ -27,8 +27,6 @@ namespace {
 /// Of entries of the cache; 1 gzipped the vertices.
 constexpr int kCacheVersion = 2;
 constexpr std::string_view kEntryPrefix = "index-";
-/// Entries that were not used for so long go when one is written.
-constexpr auto kEntriesKept = std::chrono::hours(24 * 30);
 
 /// All that the folder of an index may hold.
 constexpr std::array<std::string_view, 5> kAllFiles{kManifestFile, kVerticesFile, kPlainVerticesFile,
@@ -43,25 +41,6 @@ std::string cache_name(const Manifest& manifest, int max_threads) {
                                   schedule::kEncodingVersion, max_threads, graph.links, graph.ef_construction,
                                   graph.seed))
              .substr(0, 16);
-}
-
-/// The date of its manifest is that of an entry's last use.
-void note_use(const fs::path& entry) {
-  std::error_code ignored;
-  fs::last_write_time(entry / kManifestFile, fs::file_time_type::clock::now(), ignored);
-}
-
-void remove_unused_entries(const fs::path& cache) {
-  const auto kept_since = fs::file_time_type::clock::now() - kEntriesKept;
-  std::error_code error;
-  for (fs::directory_iterator entry(cache, error); !error && entry != fs::directory_iterator();
-       entry.increment(error)) {
-    if (!entry->path().filename().string().starts_with(kEntryPrefix)) continue;
-    std::error_code none;
-    auto used = fs::last_write_time(entry->path() / kManifestFile, none);
-    if (none) used = entry->last_write_time(none);  // no more came of it, or not yet
-    if (!none && used < kept_since) fs::remove_all(entry->path(), none);
-  }
 }
 
 /// Whether a file is the manifest of an index, of whatever version, or a damaged one.
@@ -175,7 +154,7 @@ bool Index::State::read_cached(const ModelSource& source) {
       throw InputError(cache.string(), 0, "is of another size");
     vertices = vertices_of(cache, manifest);
     read_embeddings(cache);
-    note_use(cache);
+    note_use(cache / kManifestFile);
     return true;
   } catch (const Error& fault) {
     spdlog::debug("{}; made again", fault.what());
@@ -189,7 +168,7 @@ void Index::State::keep_embeddings() {
   try {
     make_private_folder(cache);
     write_to(cache, kPlainVerticesFile, false);
-    remove_unused_entries(cache.parent_path());
+    remove_unused_entries(cache.parent_path(), kEntryPrefix, kManifestFile);
   } catch (const Error& error) {
     spdlog::warn("{}; the vertices are embedded again next time", error.what());
     cache.clear();

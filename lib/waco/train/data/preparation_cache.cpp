@@ -5,6 +5,7 @@
 
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
+#include "waco/base/unused_entries.hpp"
 #include "waco/model/closed_form.hpp"
 #include "waco/model/learned/cost_features.hpp"
 #include "waco/model/learned/tensor_file.hpp"
@@ -26,7 +27,9 @@ std::optional<std::vector<float>> PreparationCache::load(const fs::path& file,
   std::error_code error;
   if (folder_.empty() || !fs::exists(file, error)) return std::nullopt;
   try {
-    return model::TensorFile::read(file).get("values", shape).data;
+    std::vector<float> values = model::TensorFile::read(file).get("values", shape).data;
+    note_use(file);
+    return values;
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -40,6 +43,7 @@ void PreparationCache::keep(const fs::path& file, std::vector<int64_t> shape,
   try {
     make_private_folder(folder_);
     tensors.write(file);
+    std::call_once(tidied_, [&] { remove_unused_entries(folder_, ""); });
   } catch (const EnvironmentError& error) {
     std::call_once(told_, [&] { spdlog::warn("{}; inputs are not kept for later runs", error.what()); });
   }

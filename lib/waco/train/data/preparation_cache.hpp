@@ -14,7 +14,8 @@ namespace waco::train {
 
 /// Small files below one folder; without a folder nothing is there and nothing is kept. What can't be written
 /// costs a later run time, so it is told once and no fault. Safe for use by several threads and processes:
-/// files are only ever replaced as a whole, by what is the same.
+/// files are only ever replaced as a whole, by what is the same. Those that were not used for a month go when
+/// others are kept.
 class PreparationCache {
  public:
   explicit PreparationCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -36,7 +37,8 @@ class PreparationCache {
             const std::vector<float>& values) const;
 
   std::filesystem::path folder_;
-  mutable std::once_flag told_;  ///< that something can't be written
+  mutable std::once_flag told_;    ///< that something can't be written
+  mutable std::once_flag tidied_;  ///< what was not used is removed
 };
 
 }  // namespace waco::train

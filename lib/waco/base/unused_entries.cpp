@@ -1,0 +1,35 @@
+// Dates of files are those of last uses.
+#include "waco/base/unused_entries.hpp"
+
+#include <chrono>
+#include <string>
+#include <system_error>
+
+namespace waco {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr auto kEntriesKept = std::chrono::hours(24 * 30);
+
+}  // namespace
+
+void note_use(const fs::path& file) {
+  std::error_code ignored;
+  fs::last_write_time(file, fs::file_time_type::clock::now(), ignored);
+}
+
+void remove_unused_entries(const fs::path& folder, std::string_view prefix, std::string_view dated) {
+  const auto kept_since = fs::file_time_type::clock::now() - kEntriesKept;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    if (!entry->path().filename().string().starts_with(prefix)) continue;
+    std::error_code none;
+    auto used = fs::last_write_time(entry->path() / dated, none);
+    if (none) used = entry->last_write_time(none);  // a file, or a folder of which no more came, or not yet
+    if (!none && used < kept_since) fs::remove_all(entry->path(), none);
+  }
+}
+
+}  // namespace waco

@@ -1,0 +1,17 @@
+// What keeps folders of the cache from growing: entries that are not used go.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+namespace waco {
+
+/// Makes now the date of `file`, that of an entry's last use.
+void note_use(const std::filesystem::path& file);
+
+/// Removes entries of `folder` whose names begin with `prefix` and which were not used for a month. An
+/// entry's last use is its date, that of a folder the date of the file `dated` in it, where there is one.
+void remove_unused_entries(const std::filesystem::path& folder, std::string_view prefix,
+                           std::string_view dated = "");
+
+}  // namespace waco
