@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+using namespace waco;
 using namespace waco::matrix;
 
 namespace {
