@@ -513,7 +513,8 @@ TEST_CASE("cli: a list is continued, faults are told item by item", "[cli]") {
   CHECK(read_file(work.path("part.1-of-3.jsonl")).find("stencil2d") != std::string::npos);
   check_refused(tune().with("--op", "spmv"), 2, "name a matrix");
   check_refused(tune().with(matrix, "--op", "spmv", "--shard", "0/2"), 2, "--shard");
-  check_refused(batch().with("-o", list), 3, "is not a result of waco-tune");
+  check_refused(batch().with("-o", list), 2, "is an input");
+  check_refused(batch().with("-o", work.write("notes.txt", "of mine\n")), 3, "is not a result of waco-tune");
   std::filesystem::create_directory(work.path("empty"));
   check_refused(batch().with(work.path("empty"), "-o", work.path("none.jsonl")), 3, "holds no .mtx");
   CHECK_FALSE(std::filesystem::exists(work.path("none.jsonl")));
