@@ -3,6 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <system_error>
@@ -72,6 +73,10 @@ class Collection {
         pool_(options.problem, threads_, options.seed),
         context_{options, choice_options(), pool_, compiled_, stop, {}} {
     context_.on_record = [this](const dataset::Record& record) { keep(record); };
+    // Those that look complete are read at the end, so that runs of limited time come to the others.
+    std::stable_partition(items_.begin(), items_.end(), [&](const CorpusItem& item) {
+      return !is_complete(ledger_.find(item.name, stored_source(item)));
+    });
     summary_.num_before = ledger_.num_records();
   }
 
@@ -179,11 +184,7 @@ class Collection {
   /// source in the file is not made when it is complete there.
   const MatrixLedger* collect_item(const CorpusItem& item, bool sure) {
     const MatrixLedger* before = sure ? ledger_.find(item.name, stored_source(item)) : nullptr;
-    if (before != nullptr && static_cast<int>(before->plans.size()) >= options_.per_matrix) {
-      progress_->skip(options_.per_matrix);
-      ++summary_.num_matrices;
-      return before;
-    }
+    if (is_complete(before)) return complete(before);
     try {
       const matrix::ReadResult read = matrix::read_item(item);
       if (item.name == item.original)  // of copies it would be told again
@@ -205,6 +206,16 @@ class Collection {
       leave_out(item, error.what());
     }
     return nullptr;
+  }
+
+  bool is_complete(const MatrixLedger* before) const {
+    return before != nullptr && static_cast<int>(before->plans.size()) >= options_.per_matrix;
+  }
+
+  const MatrixLedger* complete(const MatrixLedger* before) {
+    progress_->skip(options_.per_matrix);
+    ++summary_.num_matrices;
+    return before;
   }
 
   void leave_out(const CorpusItem& item, const char* reason) {
@@ -229,6 +240,7 @@ class Collection {
       progress_->skip(options_.per_matrix);
       return nullptr;
     }
+    if (is_complete(before)) return complete(before);
     const MatrixLedger own = before != nullptr ? *before : MatrixLedger();
     const auto num_before = static_cast<int64_t>(own.plans.size());
     const int64_t num_records = summary_.num_records;
@@ -280,7 +292,7 @@ class Collection {
   const int threads_;
   const CompilerTarget target_;
   const Machine machine_;
-  const std::vector<CorpusItem> items_;
+  std::vector<CorpusItem> items_;
   Ledger ledger_;
   dataset::DatasetAppender file_;
   StructurePool pool_;
