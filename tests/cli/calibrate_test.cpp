@@ -109,7 +109,7 @@ TEST_CASE("cli: a calibrated model is this machine's, and is taken from then on"
   REQUIRE(run.ok());
   CHECK(run.err.find("% of the pairs right") != std::string::npos);
   // The model that was there does not say what it was judged by: it may have learned from that.
-  CHECK(run.err.find("not compared") != std::string::npos);
+  CHECK(run.err.find("may have learned") != std::string::npos);
   REQUIRE(run.err.find("wrote " + bench.users_model()) !=
           std::string::npos);  // random weights are easily beaten
   const json manifest = parse_file(bench.users_model() + "/model.json");
@@ -181,10 +181,10 @@ TEST_CASE("cli: calibration says what it lacks", "[cli]") {
   const fs::path dataset = work / "f32-1.jsonl";
   const std::string measured = read_file(dataset);
   bench.pretend(dataset, 1, 3);
-  check_refused(bench.calibrate("0.0001"), 1, "0 matrices to learn from and 0 to judge by");
+  check_refused(bench.calibrate("0.0001"), 1, "0 matrices were measured");
   write_file_atomically(dataset, measured);
-  bench.pretend(dataset, 2, 2);
-  check_refused(bench.calibrate("0.0001"), 1, "5 matrices to learn from and 2 to judge by");
+  bench.pretend(dataset, 2, 0);
+  check_refused(bench.calibrate("0.0001"), 1, "5 matrices were measured");
   write_file_atomically(dataset, measured);
   bench.pretend(dataset, 2, 3);
   check_refused(bench.calibrate("0.0001"), 1, "no two points");
@@ -221,7 +221,7 @@ TEST_CASE("cli: an op that can't be calibrated leaves the others alone", "[cli]"
   INFO(run.err);
   CHECK(run.end.code == 6);
   for (const char* op : {"spmv", "spmm", "sddmm", "mttkrp"})
-    CHECK(run.err.find(fmt::format("error: {}: 0 matrices to learn from", op)) != std::string::npos);
+    CHECK(run.err.find(fmt::format("error: {}: 0 matrices were measured", op)) != std::string::npos);
 }
 
 TEST_CASE("cli: a compiler that is of no use ends the calibration of all ops", "[cli]") {

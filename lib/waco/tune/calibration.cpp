@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -31,21 +32,28 @@ using nlohmann::json;
 // Corpus and split of the built-in datasets: what their models were judged on is judged on here too.
 constexpr int kNumSynthetic = 84;
 constexpr int kSeed = 7;
-constexpr double kValidationShare = 0.2;
+// A few named matrices may all be on one side of that split: then more are kept to judge by.
+constexpr std::array<double, 4> kValidationShares{0.2, 0.3, 0.4, 0.5};
 // A few points each on many matrices tell more of a machine than many points on a few.
 constexpr int kPerMatrix = 30;
 constexpr double kClearlyBetter = 0.01;
-constexpr size_t kFewest = 3;      ///< matrices to learn from, and to judge by
+constexpr int64_t kFewest = 3;     ///< matrices to learn from, and to judge by
 constexpr int kTraining_s = 3600;  ///< of a model, at most
 
-/// Whether a model was judged by matrices, and all of them are judged by here too: it was trained with the
-/// same division, and has not learned from what it is judged by now.
-bool has_same_division(const fs::path& model) {
+/// Whether a model was judged by matrices, and all of them by `share` are judged by here too: it was trained
+/// with the same division, and has not learned from what it is judged by now.
+bool has_same_division(const fs::path& model, double share) {
   const json manifest = read_artifact(model / "model.json", model::kModelFormat, model::kModelVersion);
-  const json originals = manifest.value("/dataset/validation_originals"_json_pointer, json::array());
-  return !originals.empty() && std::all_of(originals.begin(), originals.end(), [](const json& original) {
-    return original.is_string() && dataset::split_of(original.get<std::string>(), kSeed, kValidationShare) ==
-                                       dataset::Split::kValidation;
+  const json data = manifest.value("dataset", json::object());
+  const json resplit = data.value("resplit", json());
+  if (!resplit.is_object() && share != kValidationShares[0]) return false;
+  if (resplit.is_object() &&
+      (resplit.value("seed", -1) != kSeed || resplit.value("validation_share", 0.0) != share))
+    return false;
+  const json originals = data.value("validation_originals", json::array());
+  return !originals.empty() && std::all_of(originals.begin(), originals.end(), [&](const json& original) {
+    return original.is_string() &&
+           dataset::split_of(original.get<std::string>(), kSeed, share) == dataset::Split::kValidation;
   });
 }
 
@@ -86,7 +94,7 @@ class Calibration {
 
   CalibrationResult run() {
     collect();
-    check_enough();
+    divide();
     result_.before = judge(options_.start.model);
     result_.own = judge_own();
     Trained best = train("predictor", false);
@@ -145,53 +153,65 @@ class Calibration {
         sibling_program("waco-collect"), "--op", op_, "--type", type, "-o", file};
     if (schedule::has_dense_index(options_.op)) append(command, {"--rhs", std::to_string(rhs)});
     append(command, {"--per-matrix", std::to_string(kPerMatrix), "--seed", std::to_string(kSeed)});
-    append(command, {"--validation-share", fmt::format("{}", kValidationShare)});
+    append(command, {"--validation-share", fmt::format("{}", kValidationShares[0])});
     append(command, {"--threads", threads_, "--time-limit", fmt::format("{:.3f}", seconds)});
     append(command, {"--shard", "0/1"});  // all, even where this is a task of an array
     if (!options_.compiler.empty()) append(command, {"--compiler", options_.compiler});
     if (options_.quiet) command.push_back("-q");
     append(command, options_.matrices);
     for (const std::string& list : options_.lists) append(command, {"--list", list});
-    if (options_.matrices.empty() && options_.lists.empty())
-      append(command, {"--synthetic", std::to_string(kNumSynthetic)});
+    if (!names_matrices()) append(command, {"--synthetic", std::to_string(kNumSynthetic)});
     return command;
   }
 
-  /// Counts the matrices with two points to rank, as waco-train does.
-  void check_enough() {
-    std::set<std::string> training, validation;
+  /// Divides the matrices with two points to rank, as waco-train counts them.
+  void divide() {
+    std::set<std::string> originals;
     for (const fs::path& file : datasets_) {
       std::map<std::string, int> num_points;  // by group
       for (const dataset::Record& record : dataset::load_dataset(file).records) {
         ++result_.num_records;
-        if (!record.ok() || !(record.speedup > 0) || ++num_points[dataset::group(record)] < 2) continue;
-        (record.split == dataset::Split::kValidation ? validation : training).insert(record.original);
+        if (record.ok() && record.speedup > 0 && ++num_points[dataset::group(record)] == 2)
+          originals.insert(record.original);
       }
     }
-    result_.num_validation = static_cast<int64_t>(validation.size());
-    if (training.size() < kFewest || validation.size() < kFewest)
-      throw EnvironmentError(
-          fmt::format("{}: {} matrices to learn from and {} to judge by were measured so far, too few; run "
-                      "it again, with more --minutes",
-                      op_, training.size(), validation.size()));
+    for (const double share : kValidationShares) {
+      const auto num_judging =
+          std::count_if(originals.begin(), originals.end(), [&](const std::string& name) {
+            return dataset::split_of(name, kSeed, share) == dataset::Split::kValidation;
+          });
+      const auto num_learning = static_cast<int64_t>(originals.size()) - num_judging;
+      if (num_judging < kFewest || num_learning < kFewest) continue;
+      validation_share_ = share;
+      result_.num_validation = num_judging;
+      return;
+    }
+    throw EnvironmentError(fmt::format(
+        "{}: {} matrices were measured so far, too few to learn from some and judge by others; run "
+        "it again, with more {}",
+        op_, originals.size(), names_matrices() ? "matrices or --minutes" : "--minutes"));
   }
+
+  bool names_matrices() const { return !options_.matrices.empty() || !options_.lists.empty(); }
 
   CalibrationScore judge(const fs::path& model) const {
     return score_of(json::parse(
         run_silently(with_data({sibling_program("waco-train"), "evaluate", model, "--json"}), stop_)));
   }
 
-  /// None when the user has no model of the op, none that tuning can use, or one that may have learned from
-  /// what is judged by.
+  /// None when the user has no model of the op, or none that tuning can use.
   std::optional<CalibrationScore> judge_own() const {
     const std::optional<ModelPlace> own = model_in(result_.model);
     if (!own) return std::nullopt;
     try {
       const auto learned = search::Learned::open(own->model, own->index, std::stoi(threads_));
       if (learned->model.op() != options_.op) return std::nullopt;
-      if (has_same_division(own->model)) return judge(own->model);
-      spdlog::warn("{}: not compared, as it may have learned from the matrices that are judged by here",
-                   own->model.string());
+      if (!has_same_division(own->model, validation_share_))
+        spdlog::warn(
+            "{}: may have learned from the matrices that are judged by here, and look better than it is; "
+            "rename it to take the calibrated one in any case",
+            own->model.string());
+      return judge(own->model);
     } catch (const Error& fault) {
       if (stop_.stop_requested()) throw;
       spdlog::warn("{}", fault.what());
@@ -255,6 +275,9 @@ class Calibration {
     for (const fs::path& dataset : datasets_) arguments.push_back(dataset);
     for (const auto* places : {&options_.matrices, &options_.lists})
       for (const std::string& place : *places) append(arguments, {"--matrices", place});
+    if (validation_share_ != kValidationShares[0])
+      append(arguments,
+             {"--split", std::to_string(kSeed), "--validation-share", fmt::format("{}", validation_share_)});
     append(arguments, {"--threads", threads_});
     return arguments;
   }
@@ -267,6 +290,7 @@ class Calibration {
   fs::path work_;  ///< measurements, and models until they are judged
   std::optional<LockFile> lock_;
   std::vector<fs::path> datasets_;
+  double validation_share_ = kValidationShares[0];
   CalibrationResult result_;
 };
 

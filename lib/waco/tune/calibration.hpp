@@ -36,11 +36,10 @@ struct CalibrationResult {
   int64_t num_records = 0;     ///< measured so far, those of earlier runs too
   int64_t num_validation = 0;  ///< matrices judged on
   CalibrationScore before, after;
-  std::optional<CalibrationScore>
-      own;                      ///< of the user's model that was there before, where it can be compared
-  bool replaced = false;        ///< false: the new model was no better, and what was there stays
-  std::filesystem::path model;  ///< the user's model folder of the op
-  std::filesystem::path kept;   ///< where what was replaced is now; empty when there was nothing
+  std::optional<CalibrationScore> own;  ///< of the user's model that was there before
+  bool replaced = false;                ///< false: the new model was no better, and what was there stays
+  std::filesystem::path model;          ///< the user's model folder of the op
+  std::filesystem::path kept;           ///< where what was replaced is now; empty when there was nothing
 };
 
 /// Measures for the given time, or until the corpus is done; fine-tunes `start`, the predictor alone
