@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <memory>
 
+#if !defined(__SANITIZE_ADDRESS__)  // which has an allocator of its own
+
 using namespace waco::measure;
 
 namespace {
@@ -31,7 +33,6 @@ double faults_of_block() {
 
 }  // namespace
 
-#if !defined(__SANITIZE_ADDRESS__)  // which has an allocator of its own
 TEST_CASE("fresh_memory: no packing is given pages that an earlier one brought in", "[measure]") {
   { const FreshMemory once; }
   faults_of_block();
@@ -42,4 +43,5 @@ TEST_CASE("fresh_memory: no packing is given pages that an earlier one brought i
     CHECK(faults_of_block() > 0.8);
   }
 }
+
 #endif
