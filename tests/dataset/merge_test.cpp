@@ -108,7 +108,8 @@ TEST_CASE("merge: what an earlier dataset has is not repeated, renamed or put on
 TEST_CASE("merge: copies of a matrix that is there under another name are left out with it", "[dataset]") {
   const TemporaryFolder folder;
   const auto a = write_dataset(folder.path() / "a.jsonl", sample_header(), {sample_record("m1")});
-  Record twin = sample_record("m2", 32);
+  const int chunk = GENERATE(16, 32);  // a twin collected with the same seed has the same points
+  Record twin = sample_record("m2", chunk);
   twin.matrix_hash = sample_record("m1").matrix_hash;
   twin.split = Split::kValidation;
   Record copy = sample_record("m2+repeat");
@@ -124,6 +125,31 @@ TEST_CASE("merge: copies of a matrix that is there under another name are left o
   CHECK(merged.records[0].matrix == "m1");
   CHECK(merged.records[1].matrix == "m2");
   CHECK(merged.records[2].matrix_hash == "another");
+}
+
+TEST_CASE("merge: an original is not left out for another of its name", "[dataset]") {
+  const TemporaryFolder folder;
+  const auto a = write_dataset(folder.path() / "a.jsonl", sample_header(), {sample_record("x")});
+  Record twin = sample_record("m");
+  twin.matrix_hash = sample_record("x").matrix_hash;
+  const auto b = write_dataset(folder.path() / "b.jsonl", sample_header(), {twin, sample_record("m")});
+  CHECK(merge_datasets({a, b}, folder.path() / "all.jsonl", {}).num_renamed == 1);
+  CHECK(load_dataset(folder.path() / "all.jsonl").records.size() == 2);
+}
+
+TEST_CASE("merge: what is left out takes no place from what comes later", "[dataset]") {
+  const TemporaryFolder folder;
+  const auto a = write_dataset(folder.path() / "a.jsonl", sample_header(), {sample_record("m1")});
+  Record twin = sample_record("m2", 32);
+  twin.matrix_hash = sample_record("m1").matrix_hash;
+  Record copy = sample_record("m2+repeat");
+  copy.original = "m2";
+  const auto b = write_dataset(folder.path() / "b.jsonl", sample_header(), {twin, copy});
+  Record same = sample_record("m3");
+  same.matrix_hash = copy.matrix_hash;
+  const auto c = write_dataset(folder.path() / "c.jsonl", sample_header(), {sample_record("m1", 32), same});
+  CHECK(merge_datasets({a, b, c}, folder.path() / "all.jsonl", {}).num_renamed == 2);
+  CHECK(load_dataset(folder.path() / "all.jsonl").records.size() == 3);
 }
 
 TEST_CASE("merge: a result follows links and keeps permissions, but takes no file from a collection",

@@ -139,20 +139,28 @@ class Merge {
       throw InputError(inputs_[file].string(), 0, "a record names a machine that the header lacks");
     record.machine.reset();
     if (machines_.size() > 1) record.machine = places_[file][at];
-    if (!keys_.insert(content_hash(key(record))).second) {
-      ++summary_.num_repeated;
+    // Before keys, in which names play no part: a twin has the points of what it repeats.
+    if (is_renamed(file, record)) {
+      ++summary_.num_renamed;
       return false;
     }
-    const bool renamed = owner_.emplace(record.matrix_hash, record.matrix).first->second != record.matrix;
-    if (renamed) renamed_.emplace(file, record.matrix);
-    if (renamed || renamed_.contains({file, record.original})) {
-      ++summary_.num_renamed;
+    if (!keys_.insert(content_hash(key(record))).second) {
+      ++summary_.num_repeated;
       return false;
     }
     const Split split = split_.emplace(record.original, record.split).first->second;
     if (split != record.split) ++summary_.num_resplit;
     record.split = split;
     return true;
+  }
+
+  /// Whether the matrix was met under another name, or is a copy of one that was.
+  bool is_renamed(size_t file, const Record& record) {
+    const bool is_copy = record.matrix != record.original;
+    if (is_copy && renamed_.contains({file, record.original})) return true;
+    const bool renamed = owner_.emplace(record.matrix_hash, record.matrix).first->second != record.matrix;
+    if (renamed) renamed_.emplace(file, record.matrix);
+    return renamed;
   }
 
   const std::vector<fs::path>& inputs_;
