@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <future>
 #include <set>
 
 #include "../scoped_variable.hpp"
@@ -76,6 +77,26 @@ TEST_CASE("files: what a descriptor leads to is continued, not replaced", "[base
   ::close(fd);
   CHECK(read_file(file) == "first, more more more last");
   CHECK_THROWS_WITH(check_can_be_written(name), Catch::Contains("can't be written"));
+}
+
+TEST_CASE("files: pipes are written to by the names that they have in /proc", "[base]") {
+  int pipe[2];
+  REQUIRE(::pipe2(pipe, O_CLOEXEC) == 0);
+  const fs::path own = fmt::format("/proc/thread-self/fd/{}", pipe[1]);
+  // To another thread it is what a pipe of another process is.
+  const fs::path foreign = fmt::format("/proc/self/task/{}/fd/{}", ::gettid(), pipe[1]);
+  const auto write = [](const fs::path& output) {
+    check_can_be_written(output);
+    write_file_atomically(output, is_stream(output) ? "more " : "");
+  };
+  write(own);
+  std::async(std::launch::async, write, foreign).get();
+  ::close(pipe[1]);
+  char got[64];
+  const ssize_t size = ::read(pipe[0], got, sizeof got);
+  ::close(pipe[0]);
+  REQUIRE(size > 0);
+  CHECK(std::string(got, static_cast<size_t>(size)) == "more more ");
 }
 
 TEST_CASE("files: names of one file are the same, whether it is there or not", "[base]") {

@@ -161,11 +161,23 @@ struct Target {
 std::optional<int> descriptor_at(const fs::path& file) {
   std::error_code error, absent;
   const fs::path folder = fs::canonical(file.parent_path(), error);
-  if (error || folder != fs::canonical("/proc/self/fd", absent)) return std::nullopt;
+  const bool own = folder == fs::canonical("/proc/self/fd", absent) ||
+                   folder == fs::canonical("/proc/thread-self/fd", absent);
+  if (error || !own) return std::nullopt;
   const std::string name = file.filename();
   int number = 0;
   const auto [end, fault] = std::from_chars(name.data(), name.data() + name.size(), number);
   return fault == std::errc() ? std::optional(number) : std::nullopt;
+}
+
+/// Whether `link` leads where its text says. In /proc, links to pipes of other processes have a text that is
+/// no name.
+bool leads_to(const fs::path& link, const fs::path& next) {
+  struct stat reached {};
+  struct stat named {};
+  if (::stat(link.c_str(), &reached) != 0) return true;  // there is nothing yet
+  return ::stat(next.c_str(), &named) == 0 && reached.st_dev == named.st_dev &&
+         reached.st_ino == named.st_ino;
 }
 
 Target target_of(const fs::path& file) {
@@ -175,10 +187,10 @@ Target target_of(const fs::path& file) {
     target.descriptor = descriptor_at(target.file);
     if (target.descriptor) return target;
     std::error_code none;
-    const fs::path next = fs::read_symlink(target.file, none);
-    if (none) break;
+    const fs::path next = target.file.parent_path() / fs::read_symlink(target.file, none);
+    if (none || !leads_to(target.file, next)) break;
     if (num_links == kMaxLinks) throw EnvironmentError(fmt::format("{}: too many links", file.string()));
-    target.file = target.file.parent_path() / next;
+    target.file = next;
   }
   struct stat status {};
   if (::stat(target.file.c_str(), &status) == 0) target.mode = status.st_mode;
