@@ -180,8 +180,9 @@ bool leads_to(const fs::path& link, const fs::path& next) {
          reached.st_ino == named.st_ino;
 }
 
-Target target_of(const fs::path& file) {
-  if (file == "-") return {file, STDOUT_FILENO, std::nullopt};
+/// None where links have no end.
+std::optional<Target> find_target(const fs::path& file) {
+  if (file == "-") return Target{file, STDOUT_FILENO, std::nullopt};
   Target target{file, std::nullopt, std::nullopt};
   for (int num_links = 0;; ++num_links) {
     target.descriptor = descriptor_at(target.file);
@@ -189,7 +190,7 @@ Target target_of(const fs::path& file) {
     std::error_code none;
     const fs::path next = target.file.parent_path() / fs::read_symlink(target.file, none);
     if (none || !leads_to(target.file, next)) break;
-    if (num_links == kMaxLinks) throw EnvironmentError(fmt::format("{}: too many links", file.string()));
+    if (num_links == kMaxLinks) return std::nullopt;
     target.file = next;
   }
   struct stat status {};
@@ -197,10 +198,18 @@ Target target_of(const fs::path& file) {
   return target;
 }
 
+/// Throws EnvironmentError where links have no end.
+Target target_of(const fs::path& file) {
+  const std::optional<Target> target = find_target(file);
+  if (!target) throw EnvironmentError(fmt::format("{}: too many links", file.string()));
+  return *target;
+}
+
 /// For the same file the same, whether it is there or not.
 fs::path place_of(const fs::path& file) {
+  const std::optional<Target> target = find_target(file);
   std::error_code error;
-  const fs::path whole = fs::absolute(target_of(file).file, error);
+  const fs::path whole = fs::absolute(target ? target->file : file, error);
   const fs::path folder = fs::weakly_canonical(whole.parent_path(), error);
   return (error ? whole.parent_path() : folder) / whole.filename();
 }
@@ -208,7 +217,8 @@ fs::path place_of(const fs::path& file) {
 }  // namespace
 
 bool is_stream(const fs::path& file) {
-  return target_of(file).is_stream();
+  const std::optional<Target> target = find_target(file);
+  return target && target->is_stream();
 }
 
 bool same_file(const fs::path& a, const fs::path& b) {
