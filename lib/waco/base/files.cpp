@@ -264,10 +264,13 @@ void FileReplacement::commit() {
   sync();
   if (::rename(temporary_.c_str(), target_.c_str()) == 0) return temporary_.clear();
   // A file that is mounted by itself, as into a container, can only be written in place.
+  if (errno != EBUSY && errno != EXDEV) fail(file_, "can't be replaced");
   std::error_code error;
-  const bool is_mounted = errno == EBUSY || errno == EXDEV;
-  if (!is_mounted || !fs::copy_file(temporary_, target_, fs::copy_options::overwrite_existing, error))
-    fail(file_, "can't be replaced");
+  if (!fs::copy_file(temporary_, target_, fs::copy_options::overwrite_existing, error))
+    throw EnvironmentError(fmt::format("{}: can't be replaced: {}", file_.string(), error.message()));
+  // The temporary file has the only copy on the disk until then.
+  const Descriptor copied(::open(target_.c_str(), O_WRONLY | O_CLOEXEC));
+  if (copied.get() < 0 || ::fsync(copied.get()) != 0) fail(file_, "can't be written");
 }
 
 void check_can_be_written(const fs::path& file) {
