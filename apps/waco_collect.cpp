@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "waco/base/command_line.hpp"
 #include "waco/base/machine.hpp"
@@ -149,8 +150,13 @@ ExitCode run_info(const Options& options) {
   nlohmann::ordered_json document = to_json(summary);
   std::string text = to_text(summary);
   if (!options.against.empty()) {
+    dataset::Dataset other = dataset::load_dataset(options.against);
+    const size_t num_records = other.records.size();
     const std::vector<dataset::Record> second =
-        dataset::records_on_machines_of(first.header, dataset::load_dataset(options.against));
+        dataset::records_on_machines_of(first.header, std::move(other));
+    if (second.size() < num_records)
+      spdlog::warn("{}: {} records of other machines or compilers are not compared", options.against,
+                   num_records - second.size());
     for (const dataset::Order order : {dataset::Order::kTime, dataset::Order::kRatio}) {
       const dataset::Agreement agreement = dataset::compare(first.records, second, order);
       const char* key = order == dataset::Order::kTime ? "against" : "against_by_ratio";

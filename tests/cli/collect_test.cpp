@@ -34,8 +34,17 @@ TEST_CASE("cli: a collection has every stratum, and info describes it", "[cli]")
   CHECK(summary.at("matrices") == 3);
   CHECK(summary.at("strata").at("fixed_csr").at("records") == 3);
   CHECK(summary.at("against").at("reversed_pairs") == 0);
-  // The same command finds nothing left to do.
+  CHECK(info.err.empty());
   const std::string before = read_file(output);
+  // Times by another compiler do not compare.
+  const size_t end = before.find('\n');
+  json header = json::parse(before.substr(0, end));
+  header.at("machine").at("compiler") = "another";
+  const std::string elsewhere = work.write("elsewhere.jsonl", header.dump() + before.substr(end));
+  const RunResult apart = Program("waco-collect").with("info", output, "--against", elsewhere).run();
+  CHECK(apart.ok());
+  CHECK_THAT(apart.err, Catch::Contains("60 records of other machines or compilers"));
+  // The same command finds nothing left to do.
   REQUIRE(spmv_collection(matrices(work), output).run().ok());
   CHECK(read_file(output) == before);
 }
