@@ -102,6 +102,7 @@ TEST_CASE("line_reader: any other damage names file and line, and nothing is tou
   const TemporaryFolder folder;
   CHECK_THROWS_AS(read(folder.path()), InputError);
   CHECK_THROWS_AS(read(folder.path() / "missing"), InputError);
+  CHECK_THROWS_WITH(read("-"), Catch::Contains("stdin"));
 }
 
 TEST_CASE("line_reader: what a document lacks or should not have is refused by its line", "[base]") {

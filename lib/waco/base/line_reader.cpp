@@ -23,7 +23,7 @@ class TextLines {
     bool blank() const { return text.find_first_not_of(" \t\r") == std::string::npos; }
   };
 
-  explicit TextLines(const fs::path& name) : file_(name.string()), whole_(read_up_to(file_, 2), file_) {
+  explicit TextLines(const fs::path& name) : file_(file_name(name)), whole_(read_up_to(file_, 2), file_) {
     if (is_gzip(whole_.head())) inflated_.emplace(name.string(), whole_);
   }
 
@@ -49,6 +49,11 @@ class TextLines {
   }
 
  private:
+  static std::string file_name(const fs::path& name) {
+    if (name == "-") throw InputError("-", 0, "is stdin, and such files are read again: name a file");
+    return name.string();
+  }
+
   bool fill() {
     buffer_.resize(size_t{1} << 16);
     ByteSource& source = inflated_ ? static_cast<ByteSource&>(*inflated_) : whole_;

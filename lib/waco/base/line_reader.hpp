@@ -46,7 +46,7 @@ struct LinesFound {
 /// Hands over the documents of a file in their order. Blank lines are passed over. A last line that is no
 /// JSON, as a run leaves it that is killed while it writes, is left out with a warning; a first line only if
 /// it begins as an object does and has no end, or any text would pass for such a file. Throws InputError when
-/// the file can't be read, and when another line is no JSON.
+/// the file can't be read or is stdin ("-"), and when another line is no JSON.
 LinesFound read_json_lines(const std::filesystem::path& file, std::string_view kind,
                            const std::function<void(const JsonLine&)>& take);
 
