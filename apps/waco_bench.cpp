@@ -98,7 +98,7 @@ class Run {
     const std::vector<Record>& records = file_ ? file_->records() : records_;
     if (!options_.html_file.empty()) {
       write_file_atomically(options_.html_file, html_report(records));
-      spdlog::info("wrote {}", options_.html_file);
+      log_written(options_.html_file);
     }
     if (records.size() > 1)
       for (const auto& group : by_problem(records)) say(to_table(summarize(group)));

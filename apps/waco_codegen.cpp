@@ -183,7 +183,7 @@ ExitCode run(const Options& options, const StopToken& stop) {
     kernel = emit_for_matrix(options, job, stop);
   }
   write_file_atomically(options.output, kernel);
-  if (options.output != "-") spdlog::info("wrote {}", options.output);
+  log_written(options.output);
   return ExitCode::kDone;
 }
 

@@ -130,7 +130,7 @@ ExitCode run_merge(const Options& options) {
   const std::vector<std::filesystem::path> inputs(options.merged.begin(), options.merged.end());
   const dataset::MergeSummary summary = dataset::merge_datasets(
       inputs, options.output, {options.allow_different_machines, created_by(options)});
-  spdlog::info("wrote {}: {} records of {} datasets", options.output, summary.num_records, inputs.size());
+  log_written(options.output, fmt::format(": {} records of {} datasets", summary.num_records, inputs.size()));
   if (summary.num_repeated > 0)
     spdlog::warn("{} records left out: an earlier dataset has the same points", summary.num_repeated);
   if (summary.num_renamed > 0)

@@ -193,7 +193,7 @@ ExitCode plot(const Options& options, const nlohmann::ordered_json& report) {
   return guarded(kProgram,
                  [&] {
                    write_file_atomically(options.plot, train::curves_page(report));
-                   spdlog::info("wrote {}", options.plot);
+                   log_written(options.plot);
                    return ExitCode::kDone;
                  })
       .code;

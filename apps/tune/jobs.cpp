@@ -44,8 +44,8 @@ void write_kernel(const Options& options, const matrix::SparseTensor& tensor,
     return;
   }
   write_file_atomically(options.kernel_file, tune::emit_best(tensor, result, version_line(kProgram)));
-  spdlog::info("wrote {}{}", options.kernel_file,
-               result.best->is_baseline ? ": the kernel of fixed_csr, which is the answer" : "");
+  log_written(options.kernel_file,
+              result.best->is_baseline ? ": the kernel of fixed_csr, which is the answer" : "");
 }
 
 /// For people.
@@ -71,7 +71,7 @@ void hand_over(const Options& options, const matrix::SparseTensor& tensor, const
   tell_after(options, tune::to_table(result), [&] {
     if (!options.plan_file.empty()) {
       write_file_atomically(options.plan_file, document.dump(2, ' ', false, kReplace) + "\n");
-      spdlog::info("wrote {}", options.plan_file);
+      log_written(options.plan_file);
     }
     if (!options.kernel_file.empty()) write_kernel(options, tensor, result);
   });

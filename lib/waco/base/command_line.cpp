@@ -2,6 +2,7 @@
 #include "waco/base/command_line.hpp"
 
 #include <signal.h>
+#include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
@@ -101,6 +102,10 @@ void print_to_stdout(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
   if (errno == EPIPE) throw ReaderGone();
   throw EnvironmentError("stdout can't be written");
+}
+
+void log_written(const std::string& output, std::string_view more) {
+  if (output != "-") spdlog::info("wrote {}{}", output, more);
 }
 
 void print_to_stderr(std::string_view text) {

@@ -52,6 +52,9 @@ void refuse_same_files(const std::vector<std::string>& inputs, const std::vector
 /// Throws ReaderGone when nobody reads it any more, and EnvironmentError when it can't all be written.
 void print_to_stdout(std::string_view text);
 
+/// Logs that an output was written, and `more` about it; nothing for "-", whose content is there to see.
+void log_written(const std::string& output, std::string_view more = "");
+
 /// For people: what can't be written is lost, and no more than that.
 void print_to_stderr(std::string_view text);
 
