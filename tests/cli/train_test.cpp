@@ -1,4 +1,10 @@
 // waco-train as users run it: a model from a dataset, judged, continued, refused.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <thread>
+
 #include "../train/small_dataset.hpp"
 #include "program.hpp"
 #include "waco/model/learned/tensor_file.hpp"
@@ -40,6 +46,25 @@ std::string stop_training(Program program) {
   REQUIRE(run.end.code == 0);
   return run.err;
 }
+
+/// Does something while a program loads its data: that waits for a list of matrices, a pipe.
+class WhileLoading {
+ public:
+  WhileLoading(const std::string& pipe, std::function<void()> action) {
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    writer_ = std::jthread([pipe, action = std::move(action)](const std::stop_token& stop) {
+      int file = -1;  // opens when the program reads
+      while ((file = ::open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0 && !stop.stop_requested())
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (file < 0) return;
+      action();
+      ::close(file);
+    });
+  }
+
+ private:
+  std::jthread writer_;
+};
 
 }  // namespace
 
@@ -110,6 +135,31 @@ TEST_CASE("cli: a second training into the same folder is refused", "[cli]") {
   }
   REQUIRE(small.train("model", "1").run().ok());
   CHECK_FALSE(std::filesystem::exists(small.path("model/checkpoint")));
+}
+
+TEST_CASE("cli: what another training left while the data was loaded is kept", "[cli]") {
+  const SmallTraining small;
+  const std::string state = small.path("model/checkpoint/checkpoint.json"), pipe = small.path("list");
+  const auto train = [&] { return small.train("model", "1").with("--matrices", pipe); };
+  SECTION("a checkpoint") {
+    const WhileLoading other(pipe, [&] {
+      std::filesystem::create_directories(small.path("model/checkpoint"));
+      write_file_atomically(state, "of another");
+    });
+    check_refused(train(), 2, "--resume continues it");
+    CHECK(read_file(state) == "of another");
+  }
+  SECTION("a complete model") {
+    REQUIRE(small.train("model", "1").run().ok());
+    std::filesystem::create_directories(small.path("model/checkpoint"));
+    write_file_atomically(state, R"({"format": "waco-checkpoint", "version": 1})");
+    const WhileLoading other(pipe, [&] { std::filesystem::remove_all(small.path("model/checkpoint")); });
+    const RunResult run = train().with("--resume").run();
+    INFO(run.err);
+    REQUIRE(run.ok());
+    CHECK_THAT(run.err, Catch::Contains("nothing is left to do"));
+    CHECK_FALSE(std::filesystem::exists(small.path("model/checkpoint")));
+  }
 }
 
 TEST_CASE("cli: a training out of time is stopped", "[cli]") {

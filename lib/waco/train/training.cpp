@@ -285,6 +285,13 @@ std::optional<ordered_json> report_of_finished(const fs::path& folder, const std
   return report;
 }
 
+void check_checkpoint(const ModelFolder& folder, bool resume) {
+  if (!resume && folder.has_checkpoint())
+    throw UsageError(
+        fmt::format("{} is of a run that was ended early: --resume continues it; delete it to train anew",
+                    folder.checkpoint().string()));
+}
+
 }  // namespace
 
 ordered_json run_training(const TrainingOptions& options, const StopToken& stop) {
@@ -292,10 +299,7 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
   TrainerOptions training = trainer_options(options);
   const ModelFolder folder(options.output);
   folder.check();
-  if (!options.resume && folder.has_checkpoint())
-    throw UsageError(
-        fmt::format("{} is of a run that was ended early: --resume continues it; delete it to train anew",
-                    folder.checkpoint().string()));
+  check_checkpoint(folder, options.resume);
   nlohmann::json first_model;
   int64_t max_sites = kMaxSites;
   training.start = options.extractor;
@@ -310,10 +314,15 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
   torch::manual_seed(options.seed);
   Network network = make_network(data);
   const std::string fingerprint = fingerprint_of(network.dims(), data.training, data.validation, training);
-  if (options.resume && !folder.has_checkpoint() && folder.has_model())
-    if (auto finished = report_of_finished(options.output, fingerprint)) return *std::move(finished);
   folder.create();
   const LockFile lock = folder.lock();
+  check_checkpoint(folder, options.resume);  // again: another run may have ended while the data was loaded
+  if (options.resume && !folder.has_checkpoint() && folder.has_model()) {
+    if (auto finished = report_of_finished(options.output, fingerprint)) {
+      folder.remove_checkpoint();  // which is the lock alone
+      return *std::move(finished);
+    }
+  }
   if (data.validation.empty())
     spdlog::warn("the datasets have no validation matrix; metrics are of the training ones");
   spdlog::info("{}: {} groups to learn from and {} to judge by, {} records", schedule::name(data.records.op),
