@@ -224,6 +224,19 @@ TEST_CASE("cli: a model is complete for --resume only where nothing that decides
   CHECK_FALSE(stays(small.train("model", "1")));
   CHECK(parse_file(small.path("model/model.json")).at("dataset").at("missing_records") == 0);
 
+  // One that has learned from what is not found now gives way to no other but of another recipe.
+  std::filesystem::rename(matrix, away);
+  const auto poorer = [&](const char* epochs) {
+    return small.train("model", epochs)
+        .with("--resume")
+        .environment("XDG_CACHE_HOME", small.path("other cache"));
+  };
+  check_refused(poorer("1"), 1, "16 records are left out, and were 0");
+  CHECK(parse_file(small.path("model/model.json")).at("dataset").at("missing_records") == 0);
+  REQUIRE(poorer("2").run().ok());
+  CHECK(parse_file(small.path("model/model.json")).at("dataset").at("missing_records") == 16);
+  std::filesystem::rename(away, matrix);
+
   REQUIRE(small.train("first", "1").run().ok());
   const auto train = [&] { return small.train("model", "1").with("--init", small.path("first")); };
   CHECK_FALSE(stays(train().with("--freeze-embeddings")));

@@ -64,28 +64,26 @@ void apply_tweaks(const nlohmann::json& tweaks, TrainerOptions& options) {
 }
 
 nlohmann::ordered_json to_json(const TrainerOptions& o) {
-  nlohmann::ordered_json json = {{"epochs", o.epochs},
-                                 {"learning_rate", o.learning_rate},
-                                 {"warm_up", o.warm_up},
-                                 {"groups_per_step", o.groups_per_step},
-                                 {"points_per_group", o.points_per_group},
-                                 {"patience", o.patience},
-                                 {"seed", o.seed},
-                                 {"loss", o.loss.kind == Loss::kRank ? "rank" : "l2"},
-                                 {"least_gap", o.loss.least_gap},
-                                 {"most_gap", o.loss.most_gap},
-                                 {"top_weight", o.loss.top_weight},
-                                 {"anchor", o.loss.anchor},
-                                 {"feature_noise", o.regularisation.feature_noise},
-                                 {"feature_dropout", o.regularisation.feature_dropout},
-                                 {"hidden_dropout", o.regularisation.hidden_dropout},
-                                 {"weight_decay", o.optimizer.weight_decay},
-                                 {"most_norm", o.optimizer.most_norm},
-                                 {"averaging", o.optimizer.averaging}};
-  // Checkpoints that were written before there was a choice stay valid.
-  if (o.regularisation.pattern_dropout > 0) json["pattern_dropout"] = o.regularisation.pattern_dropout;
-  if (o.freeze_embeddings) json["freeze_embeddings"] = true;
-  return json;
+  return {{"epochs", o.epochs},
+          {"learning_rate", o.learning_rate},
+          {"warm_up", o.warm_up},
+          {"groups_per_step", o.groups_per_step},
+          {"points_per_group", o.points_per_group},
+          {"patience", o.patience},
+          {"seed", o.seed},
+          {"freeze_embeddings", o.freeze_embeddings},
+          {"loss", o.loss.kind == Loss::kRank ? "rank" : "l2"},
+          {"least_gap", o.loss.least_gap},
+          {"most_gap", o.loss.most_gap},
+          {"top_weight", o.loss.top_weight},
+          {"anchor", o.loss.anchor},
+          {"feature_noise", o.regularisation.feature_noise},
+          {"feature_dropout", o.regularisation.feature_dropout},
+          {"pattern_dropout", o.regularisation.pattern_dropout},
+          {"hidden_dropout", o.regularisation.hidden_dropout},
+          {"weight_decay", o.optimizer.weight_decay},
+          {"most_norm", o.optimizer.most_norm},
+          {"averaging", o.optimizer.averaging}};
 }
 
 }  // namespace waco::train

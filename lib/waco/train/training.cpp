@@ -270,16 +270,48 @@ ordered_json report_of(const fs::path& folder, const ordered_json& manifest) {
           {"epochs", ordered_json::array()}};
 }
 
-/// The report of the model in `folder` when it is what the training with this fingerprint ended with.
-std::optional<ordered_json> report_of_finished(const fs::path& folder, const std::string& fingerprint) {
-  ordered_json manifest;
+/// What manifests say of a training before it begins.
+ordered_json recipe_json(const TrainingOptions& options, const TrainerOptions& training) {
+  ordered_json json = to_json(training);
+  json["init"] = options.init.string();
+  return json;
+}
+
+/// What manifests say of recipe and datasets before the records' matrices are looked for.
+nlohmann::json wanted_json(const TrainingOptions& options, const TrainerOptions& training,
+                           const Records& records) {
+  return {{"extractor", options.extractor},
+          {"dataset", {{"files", records.files}, {"resplit", resplit_json(options.data.resplit)}}},
+          {"training", recipe_json(options, training)}};
+}
+
+/// Throws EnvironmentError when the complete model in `folder` is of the same recipe and datasets, and has
+/// learned from records whose matrices are not found now: what would take its place is no better.
+void check_records_found(const fs::path& folder, const nlohmann::json& manifest, const nlohmann::json& wanted,
+                         int64_t num_missing) {
+  nlohmann::json same = manifest;
+  same.merge_patch(wanted);
+  const int64_t num_before = manifest.value("/dataset/missing_records"_json_pointer, int64_t{0});
+  if (same == manifest && num_missing > num_before)
+    throw EnvironmentError(
+        fmt::format("{} is complete, and has learned from matrices that are not found now: {} records are "
+                    "left out, and were {}; name their folders with --matrices, or train anew without "
+                    "--resume",
+                    folder.string(), num_missing, num_before));
+}
+
+/// The manifest of the model in `folder`; empty when there is none that is complete and can be read.
+ordered_json manifest_of_complete(const fs::path& folder) {
   try {
-    manifest = model::read_model_manifest(folder);
+    ordered_json manifest = model::read_model_manifest(folder);
+    if (manifest.value(kComplete, false)) return manifest;
   } catch (const InputError&) {  // such as one of an older version
-    return std::nullopt;
   }
-  if (!manifest.value(kComplete, false) || manifest.value(kFingerprint, "") != fingerprint)
-    return std::nullopt;
+  return ordered_json::object();
+}
+
+/// The report of a model that is complete.
+ordered_json report_of_finished(const fs::path& folder, const ordered_json& manifest) {
   ordered_json report = report_of(folder, manifest);
   report["metrics"] = manifest.value("metrics", ordered_json());
   return report;
@@ -318,10 +350,13 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
   const LockFile lock = folder.lock();
   check_checkpoint(folder, options.resume);  // again: another run may have ended while the data was loaded
   if (options.resume && !folder.has_checkpoint() && folder.has_model()) {
-    if (auto finished = report_of_finished(options.output, fingerprint)) {
+    const ordered_json manifest = manifest_of_complete(options.output);
+    if (manifest.value(kFingerprint, "") == fingerprint) {
       folder.remove_checkpoint();  // which is the lock alone
-      return *std::move(finished);
+      return report_of_finished(options.output, manifest);
     }
+    check_records_found(options.output, manifest, wanted_json(options, training, data.records),
+                        data.num_missing_records);
   }
   if (data.validation.empty())
     spdlog::warn("the datasets have no validation matrix; metrics are of the training ones");
@@ -354,8 +389,7 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
   model.extractor = options.extractor;
   model.groups = &data.examples;
   model.dataset = data_json(data, options.data.resplit);
-  model.training = to_json(training);
-  model.training["init"] = options.init.string();
+  model.training = recipe_json(options, training);
   model.training["fingerprint"] = fingerprint;
   model.training["epochs_done"] = history.epochs.size();
   model.training["best_epoch"] = history.best;
