@@ -116,15 +116,23 @@ TEST_CASE("preparation: what the cache keeps goes after a month without use", "[
   const MatrixFiles files({folder.path().string()});
   const fs::path cache = folder.path() / "cache";
   const auto num_files = [&] { return std::distance(fs::directory_iterator(cache), {}); };
+  const auto age = [&] {
+    for (const auto& entry : fs::directory_iterator(cache))
+      fs::last_write_time(entry.path(), fs::file_time_type::clock::now() - std::chrono::hours(24 * 40));
+  };
   prepare(records.groups, files, options_in(cache), {});
   REQUIRE(num_files() == 8);  // features and terms of each
-  for (const auto& entry : fs::directory_iterator(cache))
-    fs::last_write_time(entry.path(), fs::file_time_type::clock::now() - std::chrono::hours(24 * 40));
+  age();
   prepare({records.groups[0]}, files, options_in(cache), {});  // which is a use
   CHECK(num_files() == 8);
   records.groups[1].points.pop_back();
   records.groups[1].labels.pop_back();
-  prepare({records.groups[1]}, files, options_in(cache), {});
+  fs::remove(folder.path() / records.groups[0].source);
+  age();
+  PreparationOptions one_by_one = options_in(cache);
+  one_by_one.threads = 1;
+  // What comes after something new is still a use.
+  CHECK(prepare({records.groups[1], records.groups[0]}, files, one_by_one, {}).examples.size() == 2);
   CHECK(num_files() == 4);
   CHECK(prepare({records.groups[0]}, MatrixFiles({}), options_in(cache), {}).examples.size() == 1);
 }

@@ -76,6 +76,7 @@ class Preparing {
       for (int n = 0; n < std::max(1, options_.threads); ++n) workers.emplace_back([this] { work(); });
     }
     if (failure_) std::rethrow_exception(failure_);
+    if (!stop_()) cache_.tidy();  // a run that was ended has not come to all that it uses
     return collect();
   }
 

@@ -43,7 +43,7 @@ void PreparationCache::keep(const fs::path& file, std::vector<int64_t> shape,
   try {
     make_private_folder(folder_);
     tensors.write(file);
-    std::call_once(tidied_, [&] { remove_unused_entries(folder_, ""); });
+    grown_ = true;
   } catch (const EnvironmentError& error) {
     std::call_once(told_, [&] { spdlog::warn("{}; inputs are not kept for later runs", error.what()); });
   }
@@ -78,6 +78,10 @@ std::optional<std::vector<float>> PreparationCache::terms(const Group& group,
 void PreparationCache::keep_terms(const Group& group, const model::Ceilings& ceilings,
                                   const std::vector<float>& terms) const {
   keep(terms_file(group, ceilings), {static_cast<int64_t>(group.size()), num_terms()}, terms);
+}
+
+void PreparationCache::tidy() const {
+  if (grown_) remove_unused_entries(folder_, "");
 }
 
 }  // namespace waco::train
