@@ -196,6 +196,30 @@ TEST_CASE("trainer: a checkpoint of other options, or a damaged one, is refused"
   CHECK_THROWS_AS(train(options_of(2)), InputError);
 }
 
+TEST_CASE("trainer: a fingerprint is of patterns, points and labels", "[train]") {
+  const Network network = data().network();
+  Example example = *data().training.front();
+  const auto fingerprint = [&] {
+    return fingerprint_of(network.dims(), {&example}, data().validation, options_of(2));
+  };
+  std::set<std::string> seen{fingerprint()};
+  CHECK(seen.contains(fingerprint()));
+  const auto is_new = [&] { return seen.insert(fingerprint()).second; };
+  Group& group = example.group;
+  group.matrix_hash += "0";
+  CHECK(is_new());
+  group.problem.rhs *= 2;
+  CHECK(is_new());
+  group.points[0].compute.unroll *= 2;
+  CHECK(is_new());
+  group.labels[0].cost += 1;
+  CHECK(is_new());
+  group.labels[0].noise += 1;
+  CHECK(is_new());
+  group.labels[0].censored = true;
+  CHECK(is_new());
+}
+
 TEST_CASE("trainer: weights that the only step has spoiled are no model", "[train]") {
   TemporaryFolder folder;
   Network network = data().network();

@@ -249,8 +249,14 @@ std::string fingerprint_of(const Dims& dims, const Examples& training, const Exa
   for (const Examples* examples : {&training, &validation}) {
     text += "\n";
     for (const Example* example : *examples) {
-      text += example->group.matrix_hash;
-      for (const Label& label : example->group.labels) text += fmt::format(" {}", label.cost);
+      const Group& group = example->group;
+      text += fmt::format("{} {} {} {}\n", group.matrix_hash, schedule::name(group.problem.type),
+                          group.problem.rhs, group.threads);
+      for (size_t n = 0; n < group.size(); ++n) {
+        const Label& label = group.labels[n];
+        text +=
+            fmt::format("{} {} {} {}\n", to_text(group.points[n]), label.cost, label.noise, label.censored);
+      }
     }
   }
   return content_hash(text);

@@ -38,7 +38,10 @@ nlohmann::ordered_json to_json(const TrainerOptions& options);
 /// name that is none, or something else than a number.
 void apply_tweaks(const nlohmann::json& tweaks, TrainerOptions& options);
 
-/// A hash of everything that decides the weights: examples, sizes of the network, options.
+/// A hash of what a training is asked for: patterns, points and labels of the examples, sizes of the network,
+/// options. Not of the rest that decides the weights, so that a run can go on where it is another: the
+/// threads, and the closed-form model's terms, which follow from the ceilings of this machine where datasets
+/// have none.
 std::string fingerprint_of(const Dims& dims, const std::vector<const Example*>& training,
                            const std::vector<const Example*>& validation, const TrainerOptions& options);
 
