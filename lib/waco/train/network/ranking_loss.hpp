@@ -18,7 +18,9 @@ struct LossOptions {
   /// Pairs weigh 1 / (1 + top_weight * log2(time of the faster one / best of its group in the batch)).
   double top_weight = 1;
   double anchor = 0.05;  ///< weight of the distance to log2(time / fixed_csr) beside the ranking
-  int64_t pairs_at_once = int64_t{1} << 22;  ///< bounds the memory for pairs; changes nothing but rounding
+  /// Bounds the memory for pairs where no gradient is wanted, as of whole groups that are judged; of a step
+  /// all are held until the gradients are known. Changes nothing but rounding.
+  int64_t pairs_at_once = int64_t{1} << 22;
 };
 
 /// Mean over the groups of a batch; costs [M, N]. Pairs inside the noise and those that a censored label does
