@@ -2,12 +2,14 @@
 #include "waco/measure/timing.hpp"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -176,33 +178,53 @@ TEST_CASE("timing: all contestants get the untimed calls that the fastest needs"
   CHECK(calls_of(30e6, 30e6, true) == std::pair(3, 3));
 }
 
-TEST_CASE("timing: long samples that wait for a CPU are rejected", "[measure]") {
-  const int cpu = ::sched_getcpu();
+namespace {
+
+/// Share of the samples of so many us that are rejected while `other` is called again and again on the same
+/// CPU.
+double rejected_beside(int us, const std::function<void()>& other) {
   cpu_set_t before;
   cpu_set_t one;
   CPU_ZERO(&one);
-  CPU_SET(cpu, &one);
+  CPU_SET(::sched_getcpu(), &one);
   REQUIRE(::sched_getaffinity(0, sizeof before, &before) == 0);
   REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
   std::atomic<bool> done{false};
-  std::thread other([&] {  // on the same CPU
-    while (!done) {
-    }
+  std::thread beside([&] {
+    while (!done) other();
   });
   TimingOptions options;
-  options.min_rounds = options.max_rounds = 3;
+  options.min_rounds = options.max_rounds = 7;
   options.warm_below_ns = 0;
-  const auto times = time_contestants({[] { wait_us(20000); }}, options, {20e6});
+  const auto times = time_contestants({[us] { wait_us(us); }}, options, {us * 1e3});
   done = true;
-  other.join();
+  beside.join();
   ::sched_setaffinity(0, sizeof before, &before);
+  CHECK(times[0].samples_ns.size() >= 3);
+  return times[0].rejected_share;
+}
+
+/// Whether the system counts how long a thread waits for a CPU, which is asked after one has.
+bool tells_waiting() {
   double running = 0;
   double waiting = 0;
   std::ifstream("/proc/self/schedstat") >> running >> waiting;
-  if (waiting > 0) {  // else this system does not tell
-    CHECK(times[0].rejected_share == 1);
-    CHECK(times[0].samples_ns.size() == 3);
-  }
+  return waiting > 0;
+}
+
+}  // namespace
+
+TEST_CASE("timing: long samples that wait for a CPU are rejected", "[measure]") {
+  const double share = rejected_beside(20000, [] {});
+  if (tells_waiting()) CHECK(share == 1);
+}
+
+TEST_CASE("timing: samples of some milliseconds outlast a moment's interruption", "[measure]") {
+  const double share = rejected_beside(5000, [] {
+    ::usleep(2000);
+    wait_us(2);
+  });
+  if (tells_waiting()) CHECK(share < 1);
 }
 
 TEST_CASE("timing: no contestants, no times", "[measure]") {

@@ -35,10 +35,10 @@ struct ContestantTimes {
 };
 
 /// Calls the contestants in turn, forwards in even rounds and backwards in odd ones. A sample during which
-/// any thread of the process was switched out involuntarily, or of 10 ms and more one during which a thread
-/// waited for a CPU for over 2 % of it, is rejected, unless fewer than three would be left. Contestant 0 is
-/// what the others are compared with. Every contestant must have been called before; `expected_ns` (empty, or
-/// one for each; 0: unknown) is how long that took, which spares slow ones a trial.
+/// any thread of the process was switched out involuntarily, or of 2 ms and more, where the system tells, one
+/// during which a thread waited for a CPU for over 2 % of it, is rejected, unless fewer than three would be
+/// left. Contestant 0 is what the others are compared with. Every contestant must have been called before;
+/// `expected_ns` (empty, or one for each; 0: unknown) is how long that took, which spares slow ones a trial.
 std::vector<ContestantTimes> time_contestants(const std::vector<std::function<void()>>& contestants,
                                               const TimingOptions& options,
                                               const std::vector<double>& expected_ns = {});
