@@ -10,21 +10,18 @@
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
-#include "waco/model/ceilings.hpp"
 #include "waco/model/conv/conv_networks.hpp"
 #include "waco/model/learned/extractor.hpp"
 #include "waco/model/learned/learned_model.hpp"
-#include "waco/train/data/preparation.hpp"
 #include "waco/train/model_folder.hpp"
-#include "waco/train/network/extractor.hpp"
 #include "waco/train/trainer.hpp"
+#include "waco/train/training_data.hpp"
 
 namespace waco::train {
 namespace fs = std::filesystem;
 namespace {
 
 using nlohmann::ordered_json;
-using Examples = std::vector<const Example*>;
 
 constexpr size_t kNumMisrankings = 10;
 // Of manifests.
@@ -32,16 +29,6 @@ const ordered_json::json_pointer kComplete("/training/complete");
 const ordered_json::json_pointer kFingerprint("/training/fingerprint");
 // Nonzeros of a pattern that convolutions of a new model look at: more would make an epoch take minutes.
 constexpr int64_t kMaxSites = int64_t{1} << 17;
-
-/// Examples of both sides, and the extractor that made their patterns.
-struct Data {
-  Records records;  ///< without its groups
-  std::vector<Example> examples;
-  int64_t num_missing_records = 0;
-  std::vector<model::Ceilings> borrowed_ceilings;
-  std::shared_ptr<TorchExtractor> extractor;
-  Examples training, validation;
-};
 
 /// Every thread that a step may use; reductions then have a fixed order.
 void set_up_torch(int threads, uint64_t seed) {
@@ -56,88 +43,11 @@ void check_extractor(const std::string& name) {
     throw UsageError(fmt::format("unknown extractor '{}'; there are {}", name, fmt::join(names, ", ")));
 }
 
-PreparationOptions preparation_options(const DataOptions& options, const std::string& extractor,
-                                       const std::shared_ptr<TorchExtractor>& network) {
-  PreparationOptions result;
-  result.extractor = extractor;
-  if (network)
-    result.make_pattern = [network](const matrix::SparseTensor& tensor) { return network->prepare(tensor); };
-  if (!options.cache.empty()) result.cache = options.cache / "training";
-  result.threads = options.threads;
-  result.ceilings = [cache = options.cache](int threads) {
-    return model::load_or_measure_ceilings(threads, cache);
-  };
-  return result;
-}
-
-std::string names_of(const std::vector<Machine>& machines) {
-  std::vector<std::string> names;
-  for (const Machine& machine : machines)
-    names.push_back(machine.compiler.version.empty()
-                        ? machine.cpu_model
-                        : fmt::format("{} ({})", machine.cpu_model, machine.compiler.version));
-  return fmt::format("{}", fmt::join(names, "; "));
-}
-
-/// Warns about records of several machines, and about those that are computed with numbers of a machine that
-/// did not measure them.
-void check_machines(const Records& records) {
-  if (records.machines.size() > 1)
-    spdlog::warn(
-        "the records are of {} machines, and one model is made of all: {}; it will pass for one of {}",
-        records.machines.size(), names_of(records.machines), records.machine.value("cpu", "the first"));
-  const Machine here = describe_machine("");
-  std::set<size_t> places;
-  int64_t num_groups = 0;
-  for (const Group& group : records.groups) {
-    if (group.ceilings || same_hardware(records.machines[group.machine], here)) continue;
-    places.insert(group.machine);
-    ++num_groups;
-  }
-  if (num_groups == 0) return;
-  std::vector<Machine> others;
-  for (const size_t place : places) others.push_back(records.machines[place]);
-  spdlog::warn(
-      "{} groups have no ceilings of their machine, {}: the closed-form model's terms of their points are "
-      "computed for this one, {}",
-      num_groups, names_of(others), here.cpu_model);
-}
-
 /// Nonzeros of a pattern that the extractor of the model in `folder` looks at, where it is of this name:
 /// training and judging it go by the patterns that it was trained on.
 int64_t max_sites_of(const fs::path& folder, const nlohmann::json& manifest, const std::string& extractor) {
   if (takes_features(extractor) || manifest.value("extractor", "") != extractor) return kMaxSites;
   return model::max_sites_of(model::read_model_weights(folder));
-}
-
-Data load_data(const DataOptions& options, const std::string& extractor, int64_t max_sites,
-               const StopToken& stop) {
-  Data data;
-  data.records = load_records(options.datasets, options.resplit);
-  check_machines(data.records);
-  if (!takes_features(extractor))
-    data.extractor = make_conv_torch_extractor(extractor, schedule::sparse_order(data.records.op), max_sites);
-  const MatrixFiles files(options.matrices);
-  std::vector<Group> groups = std::move(data.records.groups);
-  Preparation prepared =
-      prepare(std::move(groups), files, preparation_options(options, extractor, data.extractor), stop);
-  if (prepared.num_missing_groups > 0 && stop())
-    throw EnvironmentError(
-        fmt::format("ended while preparing{}",
-                    options.cache.empty() ? "" : "; what was prepared is kept for the next run"));
-  if (prepared.num_missing_groups > 0)
-    spdlog::warn("{} records in {} groups left out, their matrices were not found in --matrices: {} ...",
-                 prepared.num_missing_records, prepared.num_missing_groups, prepared.first_missing);
-  data.num_missing_records = prepared.num_missing_records;
-  data.borrowed_ceilings = std::move(prepared.borrowed_ceilings);
-  data.examples = std::move(prepared.examples);
-  if (data.examples.empty())
-    throw InputError(options.datasets[0].string(), 0,
-                     "none of its matrices was found; name their folders with --matrices");
-  for (const Example& example : data.examples)
-    (example.group.split == dataset::Split::kValidation ? data.validation : data.training)
-        .push_back(&example);
-  return data;
 }
 
 Network make_network(const Data& data) {
@@ -160,8 +70,7 @@ void check_split_of(const fs::path& model, const nlohmann::json& manifest, const
   if (!learned.empty())
     spdlog::warn(
         "{} originals that {} was judged by belong to the training side now: the datasets are divided in "
-        "another "
-        "way, and it may have learned from what is judged by now",
+        "another way, and it may have learned from what is judged by now",
         learned.size(), model.string());
 }
 
@@ -226,35 +135,6 @@ TrainerOptions trainer_options(const TrainingOptions& options) {
   result.loss.kind = options.loss == "l2" ? Loss::kL2 : Loss::kRank;
   apply_tweaks(options.tweaks, result);
   return result;
-}
-
-/// Null without one.
-ordered_json resplit_json(const std::optional<Resplit>& resplit) {
-  if (!resplit) return nullptr;
-  return {{"seed", resplit->seed}, {"validation_share", resplit->validation_share}};
-}
-
-ordered_json data_json(const Data& data, const std::optional<Resplit>& resplit) {
-  const auto count = [](const Examples& examples) {
-    int64_t records = 0;
-    for (const Example* example : examples) records += static_cast<int64_t>(example->group.size());
-    return ordered_json{{"groups", examples.size()}, {"records", records}};
-  };
-  ordered_json json = {{"files", data.records.files},
-                       {"failed_records", data.records.num_failed},
-                       {"missing_records", data.num_missing_records},
-                       {"training", count(data.training)},
-                       {"validation", count(data.validation)}};
-  ordered_json names = ordered_json::array();
-  for (const Example* example : data.validation)
-    if (std::find(names.begin(), names.end(), example->group.original) == names.end())
-      names.push_back(example->group.original);
-  json["validation_originals"] = std::move(names);
-  if (data.records.machines.size() > 1) json["machines"] = nlohmann::json(data.records.machines);
-  for (const model::Ceilings& ceilings : data.borrowed_ceilings)
-    json["borrowed_ceilings"].emplace_back(model::to_json(ceilings));
-  if (resplit) json["resplit"] = resplit_json(resplit);
-  return json;
 }
 
 /// What reports and manifests have in common; no epochs.

@@ -1,0 +1,43 @@
+// What a training or an evaluation is made of: the examples of datasets, on both sides of their split.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "waco/base/signals.hpp"
+#include "waco/model/ceilings.hpp"
+#include "waco/train/data/preparation.hpp"
+#include "waco/train/network/extractor.hpp"
+#include "waco/train/training.hpp"
+
+namespace waco::train {
+
+using Examples = std::vector<const Example*>;
+
+/// Examples of both sides, and the extractor that made their patterns.
+struct Data {
+  Records records;  ///< without its groups
+  std::vector<Example> examples;
+  int64_t num_missing_records = 0;
+  std::vector<model::Ceilings> borrowed_ceilings;
+  std::shared_ptr<TorchExtractor> extractor;
+  Examples training, validation;
+};
+
+/// Loads the datasets and prepares their patterns for the extractor, of which convolutions look at
+/// `max_sites` nonzeros. Warns about what is mixed, borrowed or missing. Throws InputError where no matrix is
+/// found, and EnvironmentError when `stop` ended it.
+Data load_data(const DataOptions& options, const std::string& extractor, int64_t max_sites,
+               const StopToken& stop);
+
+/// Null without one.
+nlohmann::ordered_json resplit_json(const std::optional<Resplit>& resplit);
+
+/// What reports and manifests say of it.
+nlohmann::ordered_json data_json(const Data& data, const std::optional<Resplit>& resplit);
+
+}  // namespace waco::train
