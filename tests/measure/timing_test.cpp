@@ -220,10 +220,13 @@ TEST_CASE("timing: long samples that wait for a CPU are rejected", "[measure]") 
 }
 
 TEST_CASE("timing: samples of some milliseconds outlast a moment's interruption", "[measure]") {
-  const double share = rejected_beside(5000, [] {
-    ::usleep(2000);
-    wait_us(2);
-  });
+  // Other programs of the machine may take this CPU for longer moments, but not each time.
+  double share = 1;
+  for (int attempt = 0; attempt < 20 && share == 1; ++attempt)
+    share = rejected_beside(5000, [] {
+      ::usleep(2000);
+      wait_us(2);
+    });
   if (tells_waiting()) CHECK(share < 1);
 }
 
