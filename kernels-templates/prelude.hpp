@@ -221,6 +221,19 @@ WACO_INLINE value_t sum8(vec8 v) {
 #define WACO_HAS_GATHERS
 #endif
 
+/* Four values of x, put together one by one: of an initializer list GCC first loads all coordinates, runs out
+   of registers and keeps them in vector registers, which took up to 1.8 times as long. */
+WACO_INLINE vec4 pick4(const value_t* x, int64_t a, int64_t b, int64_t c, int64_t d) {
+#if defined(__SSE4_1__) && !defined(WACO_F64)
+  vec4 v = {x[a], 0, 0, 0};
+  v = __builtin_ia32_insertps128(v, vec4{x[b], 0, 0, 0}, 0x10);
+  v = __builtin_ia32_insertps128(v, vec4{x[c], 0, 0, 0}, 0x20);
+  return __builtin_ia32_insertps128(v, vec4{x[d], 0, 0, 0}, 0x30);
+#else
+  return join4(vec2{x[a], x[b]}, vec2{x[c], x[d]});
+#endif
+}
+
 /* gatherN: x[c[0]], x[c[1]], ... for coordinates of any width; with n < N only the first n are read (at least
    one), for what c holds after them may lie outside of x, and the other lanes hold anything. */
 template <class Crd>
@@ -229,7 +242,14 @@ WACO_INLINE vec2 gather2(const value_t* x, const Crd* c, int64_t n = 2) {
 }
 template <class Crd>
 WACO_INLINE vec4 gather4(const value_t* x, const Crd* c, int64_t n = 4) {
-  return vec4{x[c[0]], x[c[n > 1 ? 1 : 0]], x[c[n > 2 ? 2 : 0]], x[c[n > 3 ? 3 : 0]]};
+#ifdef __x86_64__ /* one load of coordinates, not four: loads are what takes the time */
+  if (sizeof(Crd) == 2 && __builtin_constant_p(n) && n == 4) {
+    uint64_t word;
+    __builtin_memcpy(&word, c, sizeof word);
+    return pick4(x, word & 0xffff, word >> 16 & 0xffff, word >> 32 & 0xffff, word >> 48);
+  }
+#endif
+  return pick4(x, c[0], c[n > 1 ? 1 : 0], c[n > 2 ? 2 : 0], c[n > 3 ? 3 : 0]);
 }
 template <class Crd>
 WACO_INLINE vec8 gather8(const value_t* x, const Crd* c, int64_t n = 8) {
@@ -280,6 +300,35 @@ WACO_INLINE vec16 gather16(const value_t* x, const Crd* c, int64_t n = 16) {
 WACO_INLINE vec16 first16(vec16 v, int64_t n) {
   return mask16{WACO_FROM16(0)} < (lane_t)n ? v : vec16{};
 }
+#endif
+
+/* dotN<vectors, bounded>: sums, to be added up, of the products of n values with what their coordinates pick
+   of x, `vectors` vectors at a time. The last ones are computed and dropped: where c goes on after n, with
+   coordinates that may lie outside of x, `bounded` keeps to the n. A function of its own where vectors are
+   put together value by value, which takes all registers. */
+#ifdef WACO_HAS_GATHERS
+#define WACO_DOT_INLINE WACO_INLINE
+#else
+#define WACO_DOT_INLINE static __attribute__((noinline, unused))
+#endif
+#define WACO_DOT(N)                                                                                        \
+  template <int vectors, bool bounded, class Crd>                                                          \
+  WACO_DOT_INLINE vec##N dot##N(const value_t* values, const Crd* c, const value_t* x, int64_t n) {        \
+    vec##N sums[vectors] = {};                                                                             \
+    int64_t p = 0;                                                                                         \
+    for (; p + vectors * N <= n; p += vectors * N)                                                         \
+      for (int v = 0; v < vectors; ++v)                                                                    \
+        sums[v] += load##N(values + p + v * N) * gather##N(x, c + p + v * N);                              \
+    for (; vectors > 1 && p + N <= n; p += N) sums[0] += load##N(values + p) * gather##N(x, c + p);        \
+    if (p < n) sums[0] += first##N(load##N(values + p) * gather##N(x, c + p, bounded ? n - p : N), n - p); \
+    for (int v = 1; v < vectors; ++v) sums[0] += sums[v];                                                  \
+    return sums[0];                                                                                        \
+  }
+WACO_DOT(2)
+WACO_DOT(4)
+WACO_DOT(8)
+#ifndef WACO_F64
+WACO_DOT(16)
 #endif
 
 WACO_INLINE int64_t waco_min(int64_t a, int64_t b) {

@@ -26,7 +26,7 @@ std::vector<std::pair<int, int>> Emitter::operands() const {
 }
 
 int Emitter::vectors_per_accumulator() const {
-  if (shape_.axis == VectorAxis::kNone) return 1;
+  if (shape_.axis == VectorAxis::kNone || shape_.axis == VectorAxis::kPositions) return 1;
   if (shape_.axis != VectorAxis::kDense) return shape_.num_vectors;
   if (!schedule::dense_index_is_reduced(op())) return tile_.num_vectors;
   // Enough independent sums to hide the latency of a multiply-add, whatever the number of outputs in flight.
@@ -310,7 +310,9 @@ void Emitter::emit_spmv_leaf(const Leaf& leaf) {
   }
 }
 
-/// A row of a C level, `lanes` nonzeros at a time; the last ones are computed and dropped.
+/// A row of a C level, `lanes` nonzeros at a time. Past its end lie coordinates of the next row. Inside a
+/// block of columns they may be of another block, and added to where this one begins lead past the end of the
+/// operand.
 void Emitter::emit_position_vectors(const Env& env, const std::string& begin, const std::string& end) {
   const int level = num_levels() - 1;
   const Var var = format().levels[static_cast<size_t>(level)].var;
@@ -318,23 +320,10 @@ void Emitter::emit_position_vectors(const Env& env, const std::string& begin, co
       var.inner
           ? fmt::format("dense0 + {} * s{}", env.coordinate[static_cast<size_t>(var.index)][0], var.index)
           : "dense0";
-  const std::string name = accumulator_of(env, 0);
   const std::string p = fmt::format("p{}", level), last = fresh("end");
-  const auto product = [&](int vector, const std::string& lanes = "") {
-    return fmt::format("load{0}(vals + {1} + {2}) * gather{0}({3}, crd{4} + {1} + {2}{5})", vec(), p,
-                       vector * shape_.lanes, base, level, lanes);
-  };
-  out_.line("int64_t {} = {};", p, begin);
-  out_.line("const int64_t {} = {};", last, end);
-  for (int vectors = shape_.num_vectors; vectors > 0; vectors = vectors > 1 ? 1 : 0) {
-    out_.open("for (; {0} + {1} <= {2}; {0} += {1}) {{", p, vectors * shape_.lanes, last);
-    for (int v = 0; v < vectors; ++v) out_.line("{}_{} += {};", name, v, product(v));
-    out_.close();
-  }
-  // Past the end lie coordinates of the next row. Inside a block of columns they may be of another block, and
-  // added to where this one begins lead past the end of the operand.
-  const std::string lanes = var.inner ? fmt::format(", {1} - {0}", p, last) : "";
-  out_.line("if ({0} < {1}) {2}_0 += first{3}({4}, {1} - {0});", p, last, name, vec(), product(0, lanes));
+  out_.line("const int64_t {} = {}, {} = {};", p, begin, last, end);
+  out_.line("{0}_0 += dot{1}<{2}, {3}>(vals + {4}, crd{5} + {4}, {6}, {7} - {4});", accumulator_of(env, 0),
+            vec(), shape_.num_vectors, var.inner, p, level, base, last);
 }
 
 }  // namespace waco::codegen
