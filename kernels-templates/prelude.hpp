@@ -22,6 +22,13 @@ typedef WACO_POS pos_t;
 
 #define WACO_INLINE static inline __attribute__((always_inline, unused))
 
+/* Before a loop: two rounds of it at a time. */
+#ifdef __clang__
+#define WACO_TWO_AT_A_TIME _Pragma("clang loop unroll_count(2)")
+#else
+#define WACO_TWO_AT_A_TIME _Pragma("GCC unroll 2")
+#endif
+
 /* vecN: N values; vecNu: the same at any address. loadN / storeN move whole vectors, load_partN / store_partN
    the first n values (0 to N of them; the rest reads as 0 and its memory is not touched), sumN adds the
    lanes. */

@@ -209,7 +209,7 @@ void Emitter::emit_slot_loop(int depth, Env env) {
       fixed ? fmt::format("({} + 1) * width", slice) : fmt::format("(int64_t)pos{}[{} + 1]", level, slice);
   // One vector a slot is little beside the loop's own instructions.
   if (shape_.axis == VectorAxis::kLanes && shape_.num_vectors == 1 && !loop(depth).parallel)
-    out_.margin("#pragma GCC unroll 2");
+    out_.line("WACO_TWO_AT_A_TIME");
   emit_range_loop(depth, "slot", begin, end, [&] {
     if (depth == shape_.nest.innermost_sparse) emit_prefetch(depth, env, "slot");
     Env inner = env;
