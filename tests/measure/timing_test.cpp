@@ -2,7 +2,6 @@
 #include "waco/measure/timing.hpp"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -224,7 +223,7 @@ TEST_CASE("timing: samples of some milliseconds outlast a moment's interruption"
   double share = 1;
   for (int attempt = 0; attempt < 20 && share == 1; ++attempt)
     share = rejected_beside(5000, [] {
-      ::usleep(2000);
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
       wait_us(2);
     });
   if (tells_waiting()) CHECK(share < 1);
