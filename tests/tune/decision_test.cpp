@@ -110,6 +110,8 @@ TEST_CASE("decision: what the final finds wrong is wrong, whatever was found bef
   CHECK(candidates[1].measurement.status == Status::kCrash);
   CHECK(candidates[2].measurement.speedup.median == 1.8);
   CHECK(candidates[3].measurement.speedup.median == 1.7);
+  CHECK(candidates[0].finalist);
+  CHECK_FALSE(candidates[2].finalist);
   for (const Candidate& candidate : candidates) CHECK(candidate.measurement.compile_ns == 7);
 }
 
@@ -126,18 +128,19 @@ TEST_CASE("decision: finalists are close to the fastest, fastest first, at most 
   CHECK(pick_finalists({measured(timed(1, 0.9, 0.05))}, 3).empty());
 }
 
-TEST_CASE("decision: candidates sort by speed, then censored, unmeasured, failed", "[tune]") {
+TEST_CASE("decision: finalists come first, then candidates by speed, censored, unmeasured, failed", "[tune]") {
   Measurement wrong = timed(1, 9, 0), censored = timed(2, 0.1, 0);
   wrong.status = Status::kWrong;
   censored.censored = true;
   Candidate waiting;
   waiting.measurement = timed(4, 0, 0);
   std::vector<Candidate> candidates{measured(wrong), waiting, measured(censored), measured(timed(8, 1.1, 0)),
-                                    measured(timed(16, 1.3, 0))};
+                                    measured(timed(16, 1.3, 0)), measured(timed(32, 1.2, 0))};
+  candidates.back().finalist = candidates.front().finalist = true;
   sort_candidates(candidates);
   std::vector<int> chunks;
   for (const Candidate& candidate : candidates) chunks.push_back(candidate.measurement.point.compute.chunk);
-  CHECK(chunks == std::vector<int>{16, 8, 2, 4, 1});
+  CHECK(chunks == std::vector<int>{32, 16, 8, 2, 4, 1});
 }
 
 TEST_CASE("result: break-even counts the calls that repay packing", "[tune]") {
@@ -191,6 +194,13 @@ TEST_CASE("result: the table names the winner and every failure", "[tune]") {
   CHECK(table.find("best: 2.00x over fixed_csr, 500 ns a call") != std::string::npos);
   CHECK(table.find("crash") != std::string::npos);
   CHECK(table.find("signal 11") != std::string::npos);
+  CHECK(table.find("before the last rounds") == std::string::npos);
+  result.candidates.insert(result.candidates.begin(), measured(timed(4, 1.9, 0.1)));
+  result.candidates[0].finalist = true;
+  const std::string divided = to_table(result);
+  const size_t final = divided.find("1.90x"), divider = divided.find("measured before the last rounds:");
+  CHECK(final < divider);
+  CHECK(divider < divided.find("2.00x"));
 
   TuneResult untimed;
   untimed.best.emplace().is_baseline = true;

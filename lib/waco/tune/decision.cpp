@@ -28,9 +28,9 @@ double cost_ns(const Measurement& m, const Calls& calls) {
 std::pair<int, double> rank(const Candidate& candidate) {
   const Measurement& m = candidate.measurement;
   if (!candidate.measured)
-    return {2, candidate.predicted_cost_ns.value_or(std::numeric_limits<double>::infinity())};
-  if (!m.ok()) return {3, static_cast<double>(m.status)};
-  return {m.censored ? 1 : 0, -m.speedup.median};
+    return {3, candidate.predicted_cost_ns.value_or(std::numeric_limits<double>::infinity())};
+  if (!m.ok()) return {4, static_cast<double>(m.status)};
+  return {m.censored ? 2 : candidate.finalist ? 0 : 1, -m.speedup.median};
 }
 
 }  // namespace
@@ -74,6 +74,7 @@ void enter_finals(const std::vector<Measurement>& finals, std::vector<Candidate>
       const int64_t compile_ns = first.compile_ns;  // which was over by then
       first = final;
       first.compile_ns = compile_ns;
+      candidate.finalist = true;
     }
 }
 

@@ -39,7 +39,8 @@ void enter_finals(const std::vector<measure::Measurement>& finals, std::vector<C
 Best decide(const measure::Measurement& baseline, const std::vector<measure::Measurement>& contestants,
             int threads, std::optional<int64_t> calls = std::nullopt);
 
-/// Fastest first, then the censored, then the unmeasured by predicted cost, then those that failed.
+/// Finalists first, then the others, both fastest first (their rounds differ), then the censored, then the
+/// unmeasured by predicted cost, then those that failed.
 void sort_candidates(std::vector<Candidate>& candidates);
 
 }  // namespace waco::tune

@@ -21,6 +21,7 @@ json candidate_json(const Candidate& candidate) {
   }
   document["predicted_cost_ns"] =
       candidate.predicted_cost_ns ? json(*candidate.predicted_cost_ns) : json(nullptr);
+  document["finalist"] = candidate.finalist;
   return document;
 }
 

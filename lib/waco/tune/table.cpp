@@ -77,7 +77,14 @@ std::string to_table(const TuneResult& result) {
     text += row(time_text(csr.median_ns()), "1.00x", "", time_text(static_cast<double>(csr.pack_ns)),
                 bytes_text(csr.stored_bytes), "fixed_csr");
   }
-  for (const Candidate& candidate : result.candidates) text += candidate_row(candidate);
+  bool among_finalists = !result.candidates.empty() && result.candidates.front().finalist;
+  for (const Candidate& candidate : result.candidates) {
+    if (among_finalists && !candidate.finalist) {
+      text += "  measured before the last rounds:\n";
+      among_finalists = false;
+    }
+    text += candidate_row(candidate);
+  }
   for (const std::string& warning : result.warnings) text += fmt::format("note: {}\n", warning);
   text += winner(result);
   return result.verdict ? text + account_text(*result.verdict) : text;
