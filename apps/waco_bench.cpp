@@ -1,5 +1,6 @@
 // waco-bench: times a tuned plan beside the baseline and the libraries that are installed, in one process.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <nlohmann/json.hpp>

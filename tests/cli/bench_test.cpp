@@ -1,4 +1,6 @@
 // waco-bench as a program: runs on samples, continues files, reports, and refuses what it can't do.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>

@@ -1,4 +1,6 @@
 // waco-tune with each search, with a learned model and with its index.
+#include <fmt/ranges.h>
+
 #include <functional>
 #include <sstream>
 

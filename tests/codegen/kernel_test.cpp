@@ -1,5 +1,6 @@
 // Kernels of chosen and of random points equal the reference.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>

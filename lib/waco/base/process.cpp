@@ -155,8 +155,7 @@ void drain(Pipe& pipe, std::string& text, size_t max_bytes) {
 std::string ProcessEnd::describe() const {
   if (exited) return fmt::format("exit code {}", code);
   if (code == 0) return "an end that the system did not keep: SIGCHLD is ignored";
-  const char* text = ::sigdescr_np(code);
-  return fmt::format("signal {} ({})", code, text != nullptr ? text : "unknown");
+  return fmt::format("signal {} ({})", code, ::strsignal(code));
 }
 
 ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const Options& options) {

@@ -178,8 +178,9 @@ Number descend(const Hnsw& graph, const Query& query) {
 
 uint64_t saved_bytes(const Hnsw& graph) {
   constexpr uint64_t kHeaderBytes = 96;
-  uint64_t bytes = kHeaderBytes + graph.cur_element_count * (graph.size_data_per_element_ + sizeof(int));
-  for (size_t n = 0; n < graph.cur_element_count; ++n)
+  const size_t count = graph.cur_element_count;
+  uint64_t bytes = kHeaderBytes + count * (graph.size_data_per_element_ + sizeof(int));
+  for (size_t n = 0; n < count; ++n)
     bytes += static_cast<uint64_t>(graph.element_levels_[n]) * graph.size_links_per_element_;
   return bytes;
 }
@@ -249,12 +250,12 @@ std::vector<Visit> Graph::search(const std::function<float(int64_t)>& cost, int6
   const Hnsw& hnsw = *state_->hnsw;
   // Kept between searches, all unknown: filling it anew would take longer than a short walk.
   thread_local std::vector<float> known;
-  if (known.size() < hnsw.cur_element_count)
-    known.resize(hnsw.cur_element_count, std::numeric_limits<float>::quiet_NaN());
+  const size_t count = hnsw.cur_element_count;  // atomic in newer versions of hnswlib
+  if (known.size() < count) known.resize(count, std::numeric_limits<float>::quiet_NaN());
   const Places places(hnsw.getDataByInternalId(0), hnsw.size_data_per_element_);
   Query query{places, cost, state_->is_upper, known, {}};
   const auto kept = static_cast<size_t>(ef);
-  query.visits.reserve(std::min(hnsw.cur_element_count, 8 * kept));
+  query.visits.reserve(std::min(count, 8 * kept));
   const Forget forget{query};
   hnsw.searchBaseLayerST<false>(descend(hnsw, query), &query, kept);
   return query.visits;

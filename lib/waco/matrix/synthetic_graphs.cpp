@@ -17,7 +17,7 @@ void add_rmat_edge(EntryList& entries, int64_t scale, Random& random) {
   for (int64_t bit = 0; bit < scale; ++bit) {
     const double draw = random.uniform();
     row = 2 * row + (draw >= kA + kB ? 1 : 0);
-    col = 2 * col + (((draw >= kA) & (draw < kA + kB)) | (draw >= kA + kB + kC) ? 1 : 0);
+    col = 2 * col + ((((draw >= kA) & (draw < kA + kB)) | (draw >= kA + kB + kC)) ? 1 : 0);
   }
   entries.add(row, col, random_value(random));
 }

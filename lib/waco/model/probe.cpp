@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "waco/base/random.hpp"
+#include "waco/model/target.hpp"
 
 namespace waco::model {
 
@@ -24,20 +25,18 @@ constexpr int kVectorBytes = 16;
 }  // namespace baseline
 
 #if defined(__x86_64__)
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
+WACO_TARGET_AVX2
 namespace avx2 {
 constexpr int kVectorBytes = 32;
 #include "waco/model/vector_kernels.inc"
 }  // namespace avx2
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512vl,avx512dq,fma")
+WACO_TARGET_END
+WACO_TARGET_AVX512
 namespace avx512 {
 constexpr int kVectorBytes = 64;
 #include "waco/model/vector_kernels.inc"
 }  // namespace avx512
-#pragma GCC pop_options
+WACO_TARGET_END
 #else
 namespace avx2 = baseline;
 namespace avx512 = baseline;

@@ -2,6 +2,7 @@
 // rows or panel by panel, else hashing.
 #include "waco/pattern/cell_count.hpp"
 
+#include <fmt/ranges.h>
 #include <omp.h>
 
 #include <algorithm>

@@ -90,8 +90,7 @@ int walk_number(const Loop& loop) {
 class Encoder {
  public:
   Encoder(const SuperSchedule& point, int max_threads)
-      : point_(point),
-        compute_(point.compute),
+      : compute_(point.compute),
         format_(point.format),
         op_(point.problem.op),
         order_(sparse_order(op_)),
@@ -230,7 +229,6 @@ class Encoder {
     add(lanes_inside);
   }
 
-  const SuperSchedule& point_;
   const ComputeSchedule& compute_;
   const FormatSchedule& format_;
   const Op op_;

@@ -1,6 +1,7 @@
 // The steps of training and evaluation.
 #include "waco/train/training.hpp"
 
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 #include <torch/torch.h>
 

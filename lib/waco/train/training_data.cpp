@@ -1,6 +1,7 @@
 // Datasets to examples, with a word on what is mixed, borrowed or missing.
 #include "waco/train/training_data.hpp"
 
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 #include "waco/model/conv/gemm.hpp"
 
 #include "waco/model/probe.hpp"
+#include "waco/model/target.hpp"
 
 namespace waco::model {
 
@@ -11,20 +12,18 @@ constexpr int kVectorBytes = 16, kTileRows = 6, kOuterRows = 4;
 }  // namespace conv_baseline
 
 #if defined(__x86_64__)
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
+WACO_TARGET_AVX2
 namespace conv_avx2 {
 constexpr int kVectorBytes = 32, kTileRows = 6, kOuterRows = 4;
 #include "waco/model/conv/gemm_kernels.inc"
 }  // namespace conv_avx2
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512vl,avx512dq,fma")
+WACO_TARGET_END
+WACO_TARGET_AVX512
 namespace conv_avx512 {
 constexpr int kVectorBytes = 64, kTileRows = 8, kOuterRows = 8;
 #include "waco/model/conv/gemm_kernels.inc"
 }  // namespace conv_avx512
-#pragma GCC pop_options
+WACO_TARGET_END
 #endif
 
 std::vector<ConvKernels> all_conv_kernels() {

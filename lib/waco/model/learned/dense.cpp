@@ -5,6 +5,7 @@
 
 #include "waco/base/error.hpp"
 #include "waco/model/probe.hpp"
+#include "waco/model/target.hpp"
 
 namespace waco::model {
 
@@ -14,20 +15,18 @@ constexpr int kVectorBytes = 16, kTileRows = 6, kTileVectors = 2;
 }  // namespace dense_baseline
 
 #if defined(__x86_64__)
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
+WACO_TARGET_AVX2
 namespace dense_avx2 {
 constexpr int kVectorBytes = 32, kTileRows = 6, kTileVectors = 2;
 #include "waco/model/learned/dense_kernels.inc"
 }  // namespace dense_avx2
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512vl,avx512dq,fma")
+WACO_TARGET_END
+WACO_TARGET_AVX512
 namespace dense_avx512 {
 constexpr int kVectorBytes = 64, kTileRows = 6, kTileVectors = 4;
 #include "waco/model/learned/dense_kernels.inc"
 }  // namespace dense_avx512
-#pragma GCC pop_options
+WACO_TARGET_END
 #endif
 
 std::vector<DenseKernels> all_dense_kernels() {
