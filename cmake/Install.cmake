@@ -3,10 +3,15 @@
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/waco)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/kernels-templates DESTINATION include FILES_MATCHING PATTERN "*.hpp")
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/scripts/slurm ${PROJECT_SOURCE_DIR}/scripts/suitesparse
-  DESTINATION share/waco/scripts USE_SOURCE_PERMISSIONS)
-install(FILES ${PROJECT_SOURCE_DIR}/scripts/built-program.sh DESTINATION share/waco/scripts)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/kernels-templates DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/waco
+  FILES_MATCHING PATTERN "*.hpp")
+set(scripts_dir ${CMAKE_INSTALL_DATADIR}/waco/scripts)
+foreach(folder slurm suitesparse)
+  file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/scripts/${folder}/*)
+  install(PROGRAMS ${scripts} DESTINATION ${scripts_dir}/${folder})
+endforeach()
+configure_file(${PROJECT_SOURCE_DIR}/scripts/built-program.sh ${PROJECT_BINARY_DIR}/built-program.sh @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/built-program.sh DESTINATION ${scripts_dir})
 install(EXPORT wacoTargets NAMESPACE waco:: DESTINATION ${package_dir})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/waco-config.cmake.in
   ${PROJECT_BINARY_DIR}/waco-config.cmake INSTALL_DESTINATION ${package_dir})

@@ -2,7 +2,7 @@
 # Arguments: -DSOURCE_DIR=... -DOUTPUT=...
 set(commit "unknown")
 find_program(GIT git)
-if(GIT)
+if(GIT AND EXISTS ${SOURCE_DIR}/.git)  # not the commit of a repository that sources without one lie in
   set(ENV{GIT_OPTIONAL_LOCKS} 0)
   execute_process(COMMAND ${GIT} describe --always --dirty --abbrev=12 --exclude=*
     WORKING_DIRECTORY ${SOURCE_DIR} OUTPUT_VARIABLE described RESULT_VARIABLE failed

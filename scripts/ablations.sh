@@ -53,8 +53,7 @@ done
 [ -n "$folder" ] || fail "-o FOLDER is required"
 [ ${#datasets[@]} -gt 0 ] || fail "name datasets"
 command -v jq >/dev/null || fail "jq is needed" 1
-train=${WACO_BIN:+$WACO_BIN/waco-train}
-train=${train:-$(built_program waco-train)}
+train=$(program_path waco-train)
 [ -x "$train" ] || [ $tables_only -eq 1 ] || fail "there is no program $train; build it, or set WACO_BIN to its folder" 5
 [ -z "$page" ] || check_page "$page" ablations
 

@@ -68,8 +68,7 @@ for input in ${inputs[@]+"${inputs[@]}"}; do
   [ -f "$input" ] && [ -r "$input" ] || fail "$input can't be read" 3
 done
 command -v jq >/dev/null || fail "jq is needed" 1
-tune=${WACO_BIN:+$WACO_BIN/waco-tune}
-tune=${tune:-$(built_program waco-tune)}
+tune=$(program_path waco-tune)
 [ -x "$tune" ] || [ $tables_only -eq 1 ] || fail "there is no program $tune; build it, or set WACO_BIN to its folder" 5
 for way in $ways; do
   [[ $way =~ ^(none|quick|normal|full|closed|format|schedule|calls-[0-9]+)$ ]] || fail "there is no way of tuning '$way'"

@@ -60,8 +60,7 @@ if [ -n "$missing" ]; then
 fi
 
 if [ "$program" = waco-collect ]; then
-  path=${WACO_BIN:+$WACO_BIN/$program}
-  path=${path:-$(command -v "$program" || built_program "$program")}
+  path=$(program_path "$program")
   [ -x "$path" ] || fail "there is no program $path; build it, or set WACO_BIN to its folder" 5
   datasets=()
   for ((shard = 0; shard < shards; ++shard)); do
@@ -102,7 +101,7 @@ rm "$folder/last.part"
 mv "$folder/results.jsonl.part" "$folder/results.jsonl"
 mv "$folder/failed.part" "$folder/failed"
 [ -s "$folder/results.jsonl" ] || fail "there is no result in $folder" 3
-jq -r '[.matrix.name, .matrix.nnz, .best.speedup, .best.plan] | @tsv' "$folder/results.jsonl" | sort -t$'\t' -k3,3g |
+jq -r '[.matrix.name, .matrix.nnz, .best.speedup, .best.plan] | @tsv' "$folder/results.jsonl" | LC_ALL=C sort -t$'\t' -k3,3g |
   awk -F'\t' '
     $3 == "" { printf "%-48s %10d nonzeros  not timed  %s\n", $1, $2, $4; next }
     { printf "%-48s %10d nonzeros  %5.2fx  %s\n", $1, $2, $3, $4; sum += log($3); n++; if ($3 < 1) slower++ }

@@ -8,12 +8,12 @@
 #   scripts/slurm/submit.sh --shards 8 /scratch/tuned --partition=short -- waco-tune --list test.txt --op spmm --rhs 32
 #
 # FOLDER, which all nodes must see, keeps everything: the arguments, the list of inputs, one file a shard, and the
-# logs. It must not be used with other arguments. The same command again submits what is not done. A task that meets its
-# time limit, or whose node fails, is requeued and goes on where it was; merge.sh joins the results.
+# logs. It must not be used with other arguments. The same command again submits what is neither done nor in the queue. A task
+# that meets its time limit, or whose node fails, is requeued and goes on where it was; merge.sh joins the results.
 #
-# The programs are taken from WACO_BIN, else from PATH, else from build-release/bin, else from build/bin. Exit codes: 0 submitted,
-# or all is done already, 1 no Slurm here, 2 usage, or other options or inputs than before, 3 unreadable or empty inputs, 5 no
-# program; else that of sbatch.
+# The programs are taken from WACO_BIN, else from the clone or prefix that this script is of, else from PATH. Exit codes: 0
+# submitted, or all is done or queued already, 1 no Slurm here, 2 usage, or other options or inputs than before, 3 unreadable or
+# empty inputs, 5 no program; else that of sbatch.
 set -euo pipefail
 
 scripts=$(cd "$(dirname "$0")" && pwd)
@@ -51,8 +51,7 @@ case $program in
   *) fail "'$program' is neither waco-collect nor waco-tune" ;;
 esac
 
-path=${WACO_BIN:+$WACO_BIN/$program}
-path=${path:-$(command -v "$program" || built_program "$program")}
+path=$(program_path "$program")
 [ -x "$path" ] || fail "there is no program $path; build it, or set WACO_BIN to its folder" 5
 command -v sbatch >/dev/null || fail "sbatch is not there: this is no machine of a Slurm cluster" 1
 
@@ -128,13 +127,27 @@ for file in arguments list; do
   fi
 done
 
-missing=""
+# Shards of earlier submissions that Slurm still has, waiting or running: two tasks of one shard would write to one file.
+queued=" "
+if [ -s "$folder/jobs" ]; then
+  queued=" $(squeue -h -r -u "$(id -un)" -o '%F %K' | awk 'NR == FNR { ours[$1]; next } $1 in ours { printf "%s ", $2 }' "$folder/jobs" -)" ||
+    fail "squeue can't tell which shards are in the queue already" 1
+fi
+missing="" num_queued=0
 for ((shard = 0; shard < shards; ++shard)); do
-  [ -e "$folder/done/$shard" ] || missing+=,$shard
+  if [ -e "$folder/done/$shard" ]; then continue; fi
+  if [[ $queued == *" $shard "* ]]; then num_queued=$((num_queued + 1)); else missing+=,$shard; fi
 done
+if [ $num_queued -gt 0 ]; then echo "submit: $num_queued of $shards shards are in the queue already" >&2; fi
 if [ -z "$missing" ]; then
-  echo "submit: all $shards shards are done; merge.sh $folder joins them" >&2
+  [ $num_queued -gt 0 ] || echo "submit: all $shards shards are done; merge.sh $folder joins them" >&2
   exit 0
 fi
 # Slurm keeps a copy of the script: it is told where the folder and the program are.
-sbatch --array="${missing#,}" --output="$folder/logs/%a.log" ${slurm_options[@]+"${slurm_options[@]}"} "$scripts/task.sbatch" "$folder" "$path"
+job=$(sbatch --parsable --array="${missing#,}" --output="$folder/logs/%a.log" ${slurm_options[@]+"${slurm_options[@]}"} \
+  "$scripts/task.sbatch" "$folder" "$path")
+job=${job%%;*}  # the cluster's name follows where there are several
+if [ -n "$job" ]; then
+  echo "$job" >>"$folder/jobs"
+  echo "Submitted batch job $job"
+fi

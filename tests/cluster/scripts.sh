@@ -46,6 +46,25 @@ expect 3 "needs --list" "$slurm/submit.sh" none -- waco-tune --op spmv
 "$slurm/submit.sh" tuned -- waco-tune --list - --op spmv <list.txt
 [ "$(cat tuned/list)" = x.mtx ]
 
+# ---- Shards that Slurm still has are not submitted again.
+cat >bin/sbatch <<'END'
+#!/bin/sh
+echo "$@" >>"$0.submitted"
+echo 71
+END
+printf '#!/bin/sh\nprintf "70 0\\n71 1\\n"\n' >bin/squeue
+chmod +x bin/squeue
+expect 0 "" "$slurm/submit.sh" --shards 3 queue -- waco-collect --op spmv --synthetic 2
+grep -q "Submitted batch job 71" out
+grep -q -- "--array=0,1,2 " bin/sbatch.submitted
+expect 0 "1 of 3 shards are in the queue already" "$slurm/submit.sh" --shards 3 queue -- waco-collect --op spmv --synthetic 2
+tail -n 1 bin/sbatch.submitted | grep -q -- "--array=0,2 "
+touch queue/done/0 queue/done/2
+expect 0 "1 of 3 shards are in the queue already" "$slurm/submit.sh" --shards 3 queue -- waco-collect --op spmv --synthetic 2
+[ "$(wc -l <bin/sbatch.submitted)" -eq 2 ]
+printf '#!/bin/sh\nexit 1\n' >bin/squeue
+expect 1 "squeue can't tell" "$slurm/submit.sh" --shards 3 queue -- waco-collect --op spmv --synthetic 2
+
 # ---- Shards that are done without some of their inputs are named, and one without its dataset stops the join.
 echo 0 >job/done/0
 expect 6 "not done: 1" "$slurm/merge.sh" job

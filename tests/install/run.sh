@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs a build, moves the prefix elsewhere, builds a consumer against it and runs consumer and programs, which the installed
-# scripts find.
+# scripts find and which find their models and their worker.
 # run.sh BUILD_FOLDER
 set -euo pipefail
 source_dir=$(cd "$(dirname "$0")" && pwd)
@@ -23,13 +23,17 @@ cmake --build "$work/consumer" >"$work/build.log" || { cat "$work/build.log" >&2
 "$work/moved/bin/waco-bench" --list-peers
 "$work/moved/bin/waco-codegen" --schedule "spmv f32 | A: i:U k:C | loop: i k | par: serial" -o "$work/kernel.cpp" --quiet
 test -s "$work/kernel.cpp"
-test -x "$work/moved/libexec/waco/waco-worker"
+# With its own models and worker, and nothing of the user's.
+env -u WACO_BIN XDG_CACHE_HOME="$work/cache" XDG_DATA_HOME="$work/data" "$work/moved/bin/waco-tune" --op spmv --effort quick --json \
+  --quiet "$source_dir/../../data/samples/mesh_3dof.mtx.gz" >"$work/plan.json"
+jq -e --arg models "$work/moved/" '.best.verified and (.model | startswith($models))' "$work/plan.json" >/dev/null ||
+  { jq '{model, cost_model, best}' "$work/plan.json" >&2; exit 1; }
 
 scripts=$work/moved/share/waco/scripts
 test -x "$scripts/slurm/submit.sh" -a -x "$scripts/slurm/task.sbatch" -a -x "$scripts/suitesparse/download.sh"
 # shellcheck source=scripts/built-program.sh
 . "$scripts/built-program.sh"
-test "$(built_program waco-collect)" -ef "$work/moved/bin/waco-collect"
+test "$(WACO_BIN='' program_path waco-collect)" -ef "$work/moved/bin/waco-collect"
 mkdir "$work/bin" "$work/job"
 printf '#!/bin/sh\necho "$@" >%s\n' "$work/submitted" >"$work/bin/sbatch"
 chmod +x "$work/bin/sbatch"

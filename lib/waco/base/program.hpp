@@ -11,4 +11,9 @@ std::filesystem::path program_file();
 /// Its folder, or empty.
 std::filesystem::path program_folder();
 
+/// What is installed beside the programs, or lies beside them in a build folder: data (share/waco), and
+/// programs that only other programs start (libexec/waco). Empty where program_folder() is.
+std::filesystem::path installed_data_folder();
+std::filesystem::path installed_libexec_folder();
+
 }  // namespace waco

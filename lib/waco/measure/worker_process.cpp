@@ -38,9 +38,8 @@ fs::path find_worker(const fs::path& given) {
     }
     return given;
   }
-  const fs::path folder = program_folder();
-  const fs::path beside = folder / "waco-worker";
-  const fs::path installed = folder.parent_path() / "libexec/waco/waco-worker";
+  const fs::path beside = program_folder() / "waco-worker";
+  const fs::path installed = installed_libexec_folder() / "waco-worker";
   for (const fs::path& candidate : {beside, installed}) {
     if (::access(candidate.c_str(), X_OK) == 0) return candidate;
   }

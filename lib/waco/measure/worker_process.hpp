@@ -11,7 +11,7 @@
 
 namespace waco::measure {
 
-/// The worker program: `given`, or waco-worker beside the running program, or in ../libexec/waco from there.
+/// The worker program: `given`, or waco-worker beside the running program, or in the installed libexec/waco.
 /// Throws EnvironmentError when it is nowhere.
 std::filesystem::path find_worker(const std::filesystem::path& given);
 

@@ -41,8 +41,7 @@ double distance_of(const fs::path& model, const Machine& here) {
 std::vector<fs::path> model_folders() {
   std::vector<fs::path> folders;
   if (const fs::path user = user_data_folder(); !user.empty()) folders.push_back(user / "models");
-  if (const fs::path program = program_folder(); !program.empty())
-    folders.push_back(program.parent_path() / "share/waco/models");
+  if (const fs::path data = installed_data_folder(); !data.empty()) folders.push_back(data / "models");
   return folders;
 }
 
