@@ -7,7 +7,7 @@ set -euo pipefail
 packages=(cmake g++ make pkg-config libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libhwloc-dev libhnswlib-dev
   zlib1g-dev)
 case ${1-} in
-'') packages+=(ca-certificates git ninja-build catch2 curl jq libtorch-dev libopenblas0-openmp) ;;
+'') packages+=(ca-certificates clang-format-14 git ninja-build catch2 curl jq libtorch-dev libopenblas0-openmp) ;;
 programs) ;;
 *)
   echo "install-dependencies: takes nothing or 'programs', not '$1'" >&2

@@ -11,13 +11,15 @@
 
 namespace {
 
-/// Names of variables that change what our programs, or OpenMP, do. WACO_KILLS is for tests.
+/// Names of variables that change what our programs, or OpenMP, do: CXX names the compiler of kernels.
+/// WACO_KILLS is for tests.
 std::vector<std::string> leaking_variables() {
   std::vector<std::string> names;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry, name = text.substr(0, text.find('='));
     for (const char* prefix : {"SLURM_", "OMP_", "GOMP_", "KMP_", "WACO_"})
       if (name.starts_with(prefix) && name != "WACO_KILLS") names.push_back(name);
+    if (name == "CXX") names.push_back(name);
   }
   return names;
 }
