@@ -90,6 +90,16 @@ TEST_CASE("storage_size: positions beyond 31 bits widen pos everywhere", "[sched
   CHECK(wide.pos_total_bytes == (limit + 1) * 8);
 }
 
+TEST_CASE("storage_size: positions before the first coordinates are known without a pattern", "[schedule]") {
+  const auto positions = [](const char* levels, const std::array<int64_t, 3>& dims) {
+    const std::string text = std::string("spmv f32 | A: ") + levels + " | loop: i k1 k0 | par: serial";
+    return uncompressed_positions(parse(text).format, dims);
+  };
+  CHECK(positions("i:U k1:U k0:C [k/2]", {70000, 70001, 1}) == int64_t{70000} * 35001);
+  CHECK(positions("i:C k1:C k0:C [k/2]", {70000, 70001, 1}) == 1);
+  CHECK(positions("i:U k1:U k0:C [k/2]", {int64_t{1} << 62, 70001, 1}) == INT64_MAX);
+}
+
 TEST_CASE("storage_size: what cannot be stored saturates and is excluded", "[schedule]") {
   const int64_t huge = int64_t{1} << 40;
   const matrix::SparseTensor tensor = test::from_entries(huge, huge, {{0, 0}, {5, 7}});
@@ -109,6 +119,25 @@ TEST_CASE("storage_size: the reason of an exclusion names its rule", "[schedule]
   CHECK_THAT(*exclusion_reason(columns, counts, {1, 2, INT64_MAX}), Catch::Contains("--max-fill"));
   CHECK_THAT(*exclusion_reason(columns, counts, {1, 20, 64}), Catch::Contains("GB of storage"));
   CHECK_THAT(*exclusion_reason(csr_point({}, 4), counts, {2, 20, INT64_MAX}), Catch::Contains("4 threads"));
+}
+
+TEST_CASE("storage_size: outputs of several threads count as storage does", "[schedule]") {
+  const matrix::SparseTensor tensor = test::from_entries(1000, 1000, {{0, 0}, {5, 7}, {999, 999}});
+  const pattern::PatternCounts counts(tensor);
+  const auto excluded = [&](const std::string& text, int64_t max_bytes) {
+    return exclusion_reason(parse(text), counts, {128, 20, max_bytes}).has_value();
+  };
+  constexpr int64_t kOutputs = int64_t{127} * 1000 * 256 * 4;
+  const std::string columns = "spmm f32 J=256 | A: k:U i:C | loop: k i j | par: k static x128";
+  CHECK(excluded(columns, kOutputs));
+  CHECK_FALSE(excluded(columns, kOutputs + 10000));
+  CHECK_FALSE(excluded("spmm f32 J=256 | A: i:U k:C | loop: i k j | par: i static x128", 10000));
+  CHECK_FALSE(excluded("spmm f32 J=256 | A: k:U i:C | loop: k i j | par: serial", 10000));
+  // Of sddmm the stored values are the output.
+  const std::string tiles = "sddmm f32 K=256 | A: i:U j:C | loop: k1 i j k0 [k/64] | par: k1 static x4";
+  constexpr int64_t kStored = 1001 * 4 + 3 * 2 + 3 * 4, kValues = 3 * 3 * 4;
+  CHECK(excluded(tiles, kStored + kValues - 1));
+  CHECK_FALSE(excluded(tiles, kStored + kValues));
 }
 
 TEST_CASE("storage_size: exclusion agrees with the exact size on every structured point", "[schedule]") {

@@ -94,6 +94,8 @@ TEST_CASE("text: errors name the faulty part", "[schedule]") {
       {"spmv f32 | A: i:U k:C [i/4 | loop: i k | par: serial", "bracket must be closed"},
       {"spmv f32 | A: i1:U i0:U k:C [i/4 i/4] | loop: i1 i0 k | par: serial",
        "'i/4': the index is split twice"},
+      {"spmv f32 | A: i1:U i0:U k:L [i/8 sort:1 sort:8] | loop: i1 k i0 | par: serial", "given twice"},
+      {"spmv f32 | A: i:U k:C | loop: i k | par: serial [i/4]", "expected 'serial'"},
       {"spmv f32 | A: i1:U i0:U k:C [i/17] | loop: i1 i0 k | par: serial", "split i/17"},
       {"spmv f32 | A: i1:U i0:U k:C [i/99999999999] | loop: i1 i0 k | par: serial", "too large"},
       {"spmv f32 | A: i:U k:C | loop: i k | par: j static x2", "'j': spmv has no index"},

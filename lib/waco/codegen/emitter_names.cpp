@@ -9,8 +9,7 @@ using schedule::Loop;
 using schedule::Var;
 
 bool Emitter::is_output(Var var) const {
-  if (is_dense(var)) return !schedule::dense_index_is_reduced(op());
-  return schedule::mode_is_output(op(), var.index);
+  return schedule::index_is_output(op(), var.index);
 }
 
 std::string Emitter::vec() const {

@@ -20,8 +20,7 @@ bool is_dense(Op op, Var var) {
 }
 
 bool is_output(Op op, Var var) {
-  if (is_dense(op, var)) return !schedule::dense_index_is_reduced(op);
-  return schedule::mode_is_output(op, var.index);
+  return schedule::index_is_output(op, var.index);
 }
 
 bool binds_output(Op op, const Loop& loop) {
@@ -224,23 +223,11 @@ void choose_accumulator_groups(KernelShape& shape) {
 }
 
 void choose_thread_outputs(KernelShape& shape) {
-  const Op op = shape.point.problem.op;
-  const auto& compute = shape.point.compute;
-  const int parallel = shape.nest.parallel;
-  if (parallel < 0 || compute.threads == 1) return;
-  const Loop& loop = shape.nest.loops[static_cast<size_t>(parallel)];
-  const bool balanced = compute.policy == schedule::Policy::kBalanced;
-  bool conflict;
-  if (schedule::output_is_sparse(op)) {
-    conflict = loop.kind == LoopKind::kDenseOuter;
-  } else if (loop.vars.size() > 1) {
-    conflict = binds_reduction(op, loop) && !(balanced && is_output(op, loop.vars[0]));
-  } else {
-    conflict = !binds_output(op, loop);
-  }
-  shape.private_outputs = conflict;
+  if (shape.nest.parallel < 0 || shape.point.compute.threads == 1) return;
+  shape.private_outputs = schedule::threads_share_outputs(shape.point, shape.nest);
   shape.cuts_rows = partition_may_cut_rows(shape.point);
-  shape.carries = shape.cuts_rows && !conflict && !schedule::output_is_sparse(op);
+  shape.carries =
+      shape.cuts_rows && !shape.private_outputs && !schedule::output_is_sparse(shape.point.problem.op);
 }
 
 void choose_zeroing(KernelShape& shape) {

@@ -20,9 +20,7 @@ bool reads_dense_operand(Op op, const std::vector<Var>& vars) {
 /// Whether every row of a dense result is complete when it is first written: no reduction outside of it.
 bool writes_rows_once(Op op, const LoopNest& nest) {
   if (!has_dense_index(op) || output_is_sparse(op)) return false;
-  const auto is_output = [op](Var var) {
-    return var.index >= sparse_order(op) || mode_is_output(op, var.index);
-  };
+  const auto is_output = [op](Var var) { return index_is_output(op, var.index); };
   const auto binds_output = [&](const Loop& loop) {
     return std::any_of(loop.vars.begin(), loop.vars.end(), is_output);
   };

@@ -2,6 +2,7 @@
 #include "waco/schedule/legality.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

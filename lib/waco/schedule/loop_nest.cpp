@@ -181,4 +181,15 @@ LoopNest analyze(const SuperSchedule& point) {
   return nest;
 }
 
+bool threads_share_outputs(const SuperSchedule& point, const LoopNest& nest) {
+  if (nest.parallel < 0 || point.compute.threads == 1) return false;
+  const Op op = point.problem.op;
+  const Loop& loop = nest.loops[static_cast<size_t>(nest.parallel)];
+  const auto is_output = [op](Var var) { return index_is_output(op, var.index); };
+  if (output_is_sparse(op)) return loop.kind == LoopKind::kDenseOuter;
+  if (loop.vars.size() == 1) return !is_output(loop.vars[0]);
+  const bool keeps_rows = point.compute.policy == Policy::kBalanced && is_output(loop.vars[0]);
+  return !keeps_rows && !std::all_of(loop.vars.begin(), loop.vars.end(), is_output);
+}
+
 }  // namespace waco::schedule

@@ -36,6 +36,10 @@ struct LoopNest {
 
 LoopNest analyze(const SuperSchedule& point);
 
+/// Whether several threads add to one element of the output, so that each but the first needs an output of
+/// its own: the parallel loop is over a reduced index.
+bool threads_share_outputs(const SuperSchedule& point, const LoopNest& nest);
+
 /// Levels of one tuple: a C and the S levels that follow it, or a level on its own (E or L with its S
 /// levels). Returns for every level the first level of its group.
 std::vector<int> level_groups(const FormatSchedule& format);

@@ -49,6 +49,10 @@ bool mode_is_output(Op op, int mode) {
   return mode == 0 || (op == Op::kSddmm && mode == 1);
 }
 
+bool index_is_output(Op op, int index) {
+  return index < sparse_order(op) ? mode_is_output(op, index) : !dense_index_is_reduced(op);
+}
+
 char index_name(Op op, int index) {
   const std::string_view indices = facts(op).indices;
   WACO_ASSERT(index >= 0 && index < static_cast<int>(indices.size()));

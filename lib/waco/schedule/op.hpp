@@ -36,6 +36,8 @@ bool dense_index_is_reduced(Op op);  ///< sddmm only
 bool output_is_sparse(Op op);        ///< sddmm only
 /// Whether sparse mode `mode` indexes the output (spmv, spmm, mttkrp: mode 0; sddmm: both).
 bool mode_is_output(Op op, int mode);
+/// The same of any index, numbered as above: the dense one indexes the output unless it is reduced.
+bool index_is_output(Op op, int index);
 char index_name(Op op, int index);  ///< 'i', 'k', ... ; `index` as numbered above
 int64_t default_rhs(Op op);         ///< 1, 256, 256, 16
 int value_bytes(ValueType type);    ///< 4 or 8

@@ -119,6 +119,8 @@ class Parser {
   void parse_splits(std::string_view brackets) {
     for (const std::string_view word : words(brackets)) {
       if (word.substr(0, 5) == "sort:") {
+        if (sorted_) fail(word, "the window is given twice");
+        sorted_ = true;
         point_.format.sort_window = parse_integer<int64_t>(word.substr(5), word);
         if (point_.format.sort_window == 0) fail(word, "the window must be at least 1");
         continue;
@@ -173,7 +175,7 @@ class Parser {
   void parse_parallel(std::string_view section) {
     const Section parallel = read_section(section, "par:");
     const std::vector<std::string_view> parts = words(parallel.body);
-    if (parts.size() == 1 && parts[0] == "serial") return;
+    if (parts.size() == 1 && parts[0] == "serial" && parallel.brackets.empty()) return;
     if (parts.size() != 3 || parts[2].size() < 2 || parts[2][0] != 'x' || !parallel.brackets.empty())
       fail(section, "expected 'serial', or a loop, a policy and threads such as 'i dynamic,32 x2'");
     ComputeSchedule& compute = point_.compute;
@@ -218,6 +220,7 @@ class Parser {
 
   SuperSchedule point_;
   std::array<bool, 4> divided_{};  ///< per index, dense included: named in brackets
+  bool sorted_ = false;            ///< a window has been given
 };
 
 }  // namespace

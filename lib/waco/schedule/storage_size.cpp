@@ -125,8 +125,15 @@ StorageSize size_of(const FormatSchedule& format, Op op, ValueType type, const p
   return size;
 }
 
-std::optional<std::string> limit_reason(const StorageSize& size, int64_t num_nonzeros,
-                                        const SpaceLimits& limits) {
+/// What the threads but the first need for outputs of their own, where they share them.
+int64_t thread_output_bytes(const SuperSchedule& point, int64_t rows, int64_t num_stored) {
+  const Problem& problem = point.problem;
+  const int64_t elements = output_is_sparse(problem.op) ? num_stored : product(rows, problem.rhs);
+  return product(elements, (point.compute.threads - 1) * int64_t{value_bytes(problem.type)});
+}
+
+std::optional<std::string> limit_reason(const SuperSchedule& point, const StorageSize& size, int64_t rows,
+                                        int64_t num_nonzeros, const SpaceLimits& limits) {
   const double fill =
       static_cast<double>(size.num_stored) / static_cast<double>(std::max<int64_t>(num_nonzeros, 1));
   if (fill > limits.max_fill)
@@ -136,6 +143,13 @@ std::optional<std::string> limit_reason(const StorageSize& size, int64_t num_non
     return fmt::format("needs {:.3g} GB of storage, {:.3g} GB are allowed",
                        static_cast<double>(size.total_bytes) / 1e9,
                        static_cast<double>(limits.max_bytes) / 1e9);
+  const int64_t with_outputs = sum(size.total_bytes, thread_output_bytes(point, rows, size.num_stored));
+  if (with_outputs > limits.max_bytes && threads_share_outputs(point, analyze(point)))
+    return fmt::format("needs {:.3g} GB for storage and the outputs of its threads, {:.3g} GB are allowed",
+                       static_cast<double>(with_outputs) / 1e9, static_cast<double>(limits.max_bytes) / 1e9);
+  constexpr int64_t kMostSorted = INT32_MAX - 1;  // waco_sort_rows
+  if (point.format.sort_window > 1 && size.levels[1].positions > kMostSorted)
+    return fmt::format("sorts {} rows, {} is the most", size.levels[1].positions, kMostSorted);
   return std::nullopt;
 }
 
@@ -145,6 +159,15 @@ int32_t coordinate_bytes(int64_t extent) {
   if (extent <= int64_t{1} << 8) return 1;
   if (extent <= int64_t{1} << 16) return 2;
   return extent <= int64_t{1} << 31 ? 4 : 8;
+}
+
+int64_t uncompressed_positions(const FormatSchedule& format, const std::array<int64_t, 3>& dims) {
+  int64_t positions = 1;
+  for (const Level& level : format.levels) {
+    if (level.kind != LevelKind::kUncompressed) break;
+    positions = product(positions, extent(format, level.var, dims.data()));
+  }
+  return positions;
 }
 
 StorageSize predict_storage(const FormatSchedule& format, Op op, ValueType type,
@@ -159,7 +182,7 @@ std::optional<std::string> exclusion_reason(const SuperSchedule& point, const pa
   const Problem& problem = point.problem;
   const auto reason = [&](Count count) {
     const StorageSize size = size_of(point.format, problem.op, problem.type, counts, count);
-    return limit_reason(size, counts.num_nonzeros(), limits);
+    return limit_reason(point, size, counts.dim(0), counts.num_nonzeros(), limits);
   };
   if (!reason(Count::kUpperBound)) return std::nullopt;  // a pass over the nonzeros saved
   return reason(Count::kExact);

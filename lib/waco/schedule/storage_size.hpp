@@ -1,6 +1,7 @@
 // The exact size of a packed format, from counts of the pattern and without packing.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,6 +36,9 @@ struct StorageSize {
   int64_t total_bytes = 0;   ///< equals codegen::Storage::bytes() of the packed format
 };
 
+/// Positions that the U levels before all others have for certain, whatever is stored; INT64_MAX if more.
+int64_t uncompressed_positions(const FormatSchedule& format, const std::array<int64_t, 3>& dims);
+
 /// Exact for every legal format of `op` over the pattern; never overflows.
 StorageSize predict_storage(const FormatSchedule& format, Op op, ValueType type,
                             const pattern::PatternCounts& counts);
@@ -52,7 +56,7 @@ std::optional<Subspace> parse_subspace(std::string_view text);
 struct SpaceLimits {
   int max_threads = 1;            ///< cores this process may use
   double max_fill = 20;           ///< values stored per nonzero
-  int64_t max_bytes = INT64_MAX;  ///< of packed storage
+  int64_t max_bytes = INT64_MAX;  ///< of packed storage, with the outputs that threads need of their own
   Subspace subspace = Subspace::kAll;
 };
 
