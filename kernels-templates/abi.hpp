@@ -69,7 +69,7 @@ struct waco_call {
   int32_t prefetch; /* nonzeros ahead */
   int32_t reserved;
   const int64_t* partition; /* balanced: see waco_partition; else null */
-  void* scratch;            /* waco_kernel_scratch_bytes, or null when that is 0 */
+  void* scratch;            /* for threads' own results; null where none are needed */
 };
 
 /* The entry point of a compiled kernel. */

@@ -5,6 +5,12 @@
 #include "abi.hpp"
 #include "pack_memory.hpp"
 
+/* Packing moves values as integers of their size, which the caller, and the kernel, read and write as floats:
+   where a compiler sees both, neither may move across this. */
+static inline void waco_settle_memory(void) {
+  __asm__ volatile("" ::: "memory");
+}
+
 /* Bytes of the narrowest coordinates below `extent`. */
 static inline int waco_crd_bytes(int64_t extent) {
   return extent <= (int64_t)1 << 8 ? 1 : extent <= (int64_t)1 << 16 ? 2 : extent <= (int64_t)1 << 31 ? 4 : 8;
@@ -175,6 +181,7 @@ static inline void waco_free(struct waco_storage* s) {
 /// Replaces the values: `values` [num_nonzeros] in the order of the input, of s->value_bytes each. Fill stays
 /// 0.
 static inline void waco_update_values(struct waco_storage* s, const void* values, int threads) {
+  waco_settle_memory();
   threads = waco_useful_threads(s->num_nonzeros, threads);
   waco_parallel(threads, [=](int t) {
     const int64_t begin = waco_share(s->num_nonzeros, threads, t),
@@ -184,11 +191,13 @@ static inline void waco_update_values(struct waco_storage* s, const void* values
     else
       waco_scatter(s, (const uint64_t*)values, (uint64_t*)s->values, begin, end);
   });
+  waco_settle_memory();
 }
 
 /// The inverse: `stored` [num_stored] in storage order -> `out` [num_nonzeros] in the order of the input.
 static inline void waco_unpack_values(const struct waco_storage* s, const void* stored, void* out,
                                       int threads) {
+  waco_settle_memory();
   threads = waco_useful_threads(s->num_nonzeros, threads);
   waco_parallel(threads, [=](int t) {
     const int64_t begin = waco_share(s->num_nonzeros, threads, t),
@@ -198,6 +207,7 @@ static inline void waco_unpack_values(const struct waco_storage* s, const void* 
     else
       waco_gather(s, (const uint64_t*)stored, (uint64_t*)out, begin, end);
   });
+  waco_settle_memory();
 }
 
 /// Bytes of pos, crd, values and row permutation; without padding and without `source`.

@@ -159,7 +159,10 @@ static inline int waco_pack(const struct waco_format* format, const struct waco_
     int32_t* bytes = &out->level[l].crd_bytes;
     if (*bytes && *bytes < input->crd_bytes[l]) *bytes = input->crd_bytes[l];
   }
-  return waco_pack_prepared(&p, directly);
+  waco_settle_memory();
+  const int status = waco_pack_prepared(&p, directly);
+  waco_settle_memory();
+  return status;
 }
 
 #endif

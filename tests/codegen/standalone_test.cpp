@@ -101,6 +101,25 @@ TEST_CASE("standalone: a kernel emitted for one matrix passes on it", "[codegen]
   check_self_test("spmv f32 | A: k:U i:C | loop: k i | par: k static x2", {{61, 300, 1}, 61 * 300}, 61, 300);
 }
 
+TEST_CASE("standalone: the self-test tells of what was never written, under -ffast-math too", "[codegen]") {
+  const std::string text = codegen::emit_standalone(schedule::csr_point({}, 2), codegen::any_shape(), 32, {},
+                                                    codegen::KernelKind::kFixedCsr);
+  const std::string plan = "static const struct waco_part_plan", entry = "{waco_kernel,";
+  std::string broken = text;
+  broken.replace(broken.find(entry), entry.size(), "{no_kernel,");
+  broken.insert(broken.find(plan),
+                "static int no_kernel(const struct waco_storage*, const struct waco_call*) { return 0; }\n");
+  Folder folder;
+  write_matrix(folder.file("input.mtx"), 50, 60, 0.1);
+  for (const auto& [source, code] : {std::pair{text, 0}, std::pair{broken, 4}}) {
+    const RunResult compiled =
+        folder.compile(source, {"-fopenmp", "-O3", "-ffast-math", "-DWACO_SELF_TEST"}, "self_test");
+    INFO(compiled.err);
+    REQUIRE(compiled.ok());
+    CHECK(run_process({folder.file("self_test"), folder.file("input.mtx")}).end.code == code);
+  }
+}
+
 TEST_CASE("standalone: a split that does not divide the dimension is refused, not miscomputed", "[codegen]") {
   const auto point = schedule::parse("spmv f32 | A: i1:U k:C i0:U [i/4] | loop: i1 k i0 | par: serial");
   Folder folder;

@@ -165,6 +165,28 @@ TEST_CASE("reference: rounding of a long row of one sign is accepted in single p
   CHECK(verification.ok);
 }
 
+TEST_CASE("reference: sums of very long rows of doubles are accepted", "[measure]") {
+  // Rounding of the check's own sums grows with the length of rows, that of results with its square root.
+  matrix::SparseTensor a;
+  a.dims = {8, 8};
+  a.coords.resize(2);
+  for (int64_t n = 0; n < 8; ++n) {
+    a.coords[0].push_back(n);
+    a.coords[1].push_back(n);
+    a.values.push_back(1);
+  }
+  const Problem problem{Op::kSpmm, ValueType::kF64, int64_t{1} << 20};
+  const DenseOperands dense(problem, a.dims, 5, 2);
+  const Reference reference(a, problem, dense, 7, 2, 1024);
+  const double* b = dense.as<double>(0);
+  std::vector<double> out(b, b + 8 * problem.rhs);
+  const Verification right = reference.verify(out.data());
+  INFO(right.message);
+  CHECK(right.ok);
+  out[3 * problem.rhs + 4711] += 0.01;
+  CHECK_FALSE(reference.verify(out.data()).ok);
+}
+
 TEST_CASE("reference: one product less in a long row is refused", "[measure]") {
   const int64_t rhs = GENERATE(1, 8);
   const matrix::SparseTensor a = one_row(20000);

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "waco/base/error.hpp"
 #include "waco/base/parallel.hpp"
@@ -52,6 +53,29 @@ class Mapping {
   size_t bytes_;
 };
 
+/// A memory file of so many bytes, reserved at once: running out of memory later would be a SIGBUS.
+class MemoryFile {
+ public:
+  explicit MemoryFile(int64_t bytes) : fd_(::memfd_create("waco-tensor", MFD_CLOEXEC)) {
+    int error = fd_ < 0 ? errno : EINTR;
+    while (fd_ >= 0 && error == EINTR) error = ::posix_fallocate(fd_, 0, bytes);  // a signal starts it anew
+    if (error == 0) return;
+    if (fd_ >= 0) ::close(fd_);
+    throw TooLargeError(
+        fmt::format("no memory for a copy of the tensor ({} bytes): {}", bytes, std::strerror(error)));
+  }
+  ~MemoryFile() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
 template <class T>
 void write_coords(char* out, const matrix::SparseTensor& tensor) {
   auto* to = reinterpret_cast<T*>(out);
@@ -76,13 +100,8 @@ TensorMemory::TensorMemory(const matrix::SparseTensor& tensor) {
   const int64_t largest = *std::max_element(tensor.dims.begin(), tensor.dims.end());
   header.coord_bytes = largest <= std::numeric_limits<int32_t>::max() ? 4 : 8;
 
-  fd_ = ::memfd_create("waco-tensor", MFD_CLOEXEC);
-  // Reserved at once: running out of memory later would be a SIGBUS.
-  if (fd_ < 0 || ::posix_fallocate(fd_, 0, header.file_bytes()) != 0) {
-    if (fd_ >= 0) ::close(fd_);
-    throw TooLargeError(fmt::format("no memory for a copy of the tensor ({} bytes)", header.file_bytes()));
-  }
-  const Mapping mapping(fd_, static_cast<size_t>(header.file_bytes()), PROT_READ | PROT_WRITE);
+  MemoryFile file(header.file_bytes());
+  const Mapping mapping(file.get(), static_cast<size_t>(header.file_bytes()), PROT_READ | PROT_WRITE);
   std::memcpy(mapping.data(), &header, sizeof header);
   if (header.coord_bytes == 4) {
     write_coords<int32_t>(mapping.data() + sizeof header, tensor);
@@ -91,6 +110,7 @@ TensorMemory::TensorMemory(const matrix::SparseTensor& tensor) {
   }
   std::copy(tensor.values.begin(), tensor.values.end(),
             reinterpret_cast<double*>(mapping.data() + header.file_bytes() - header.num_nonzeros * 8));
+  fd_ = file.release();
 }
 
 TensorMemory::~TensorMemory() {
