@@ -46,6 +46,7 @@ struct Job {
   schedule::SuperSchedule point;
   codegen::KernelKind kind = codegen::KernelKind::kGenerated;
   codegen::OperandShape shape = codegen::any_shape();  ///< where there is no matrix
+  codegen::Provenance from;                            ///< the same
   std::string matrix;                                  ///< empty: none
   std::optional<matrix::SparseTensor> tensor;          ///< that is in it
 };
@@ -93,6 +94,7 @@ Job choose_job(const Options& options) {
   if (num_schedules == 1 && options.files.size() > 1)
     throw UsageError("with --schedule there is at most one file, the matrix");
   Job job;
+  job.from.tool = version_line(kProgram);
   const size_t matrix = 1 - num_schedules;
   if (options.files.size() > matrix) job.matrix = options.files[matrix];
   if (!job.matrix.empty() && options.vector_bytes > 0)
@@ -112,8 +114,13 @@ Job choose_job(const Options& options) {
     job.point = *plan.point;
     // Divisors and widths as they were when it was tuned: for any shape the kernel could be much slower. One
     // that stored more than int32 counts takes as many positions.
-    std::copy_n(plan.dims.begin(), std::min(plan.dims.size(), job.shape.dims.size()), job.shape.dims.begin());
-    job.shape.num_positions_bound = std::max(job.shape.num_positions_bound, plan.num_stored);
+    const std::vector<int64_t>& dims = plan.matrix.dims;
+    std::copy_n(dims.begin(), std::min(dims.size(), job.shape.dims.size()), job.shape.dims.begin());
+    job.shape.num_positions_bound =
+        std::max({job.shape.num_positions_bound, plan.num_stored,
+                  schedule::uncompressed_positions(plan.point->format, job.shape.dims)});
+    if (!plan.matrix.hash.empty())
+      job.from = tune::provenance(plan.matrix, plan.machine, version_line(kProgram));
     if (plan.is_baseline) job.kind = codegen::KernelKind::kFixedCsr;
   }
   if (options.common.threads > 0) set_threads(job, options.common.threads);
@@ -155,9 +162,9 @@ std::string emit_for_matrix(const Options& options, const Job& job, const StopTo
   measure::Session session(tensor, job.point.problem, measuring);
   check(job, session);
   const Machine machine = describe_machine(session.target().command);
-  return codegen::emit_standalone(job.point, tune::operand_shape(tensor, job.point),
-                                  session.target().vector_bytes,
-                                  tune::provenance(tensor, machine, version_line(kProgram)), job.kind);
+  return codegen::emit_standalone(
+      job.point, tune::operand_shape(tensor, job.point), session.target().vector_bytes,
+      tune::provenance(tune::summarize(tensor), machine, version_line(kProgram)), job.kind);
 }
 
 int target_vector_bytes(const Options& options) {
@@ -176,9 +183,7 @@ ExitCode run(const Options& options, const StopToken& stop) {
   const Job job = choose_job(options);
   std::string kernel;
   if (!job.tensor) {
-    codegen::Provenance from;
-    from.tool = version_line(kProgram);
-    kernel = codegen::emit_standalone(job.point, job.shape, target_vector_bytes(options), from, job.kind);
+    kernel = codegen::emit_standalone(job.point, job.shape, target_vector_bytes(options), job.from, job.kind);
   } else {
     kernel = emit_for_matrix(options, job, stop);
   }

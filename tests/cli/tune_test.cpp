@@ -410,6 +410,8 @@ TEST_CASE("cli: a plan becomes a kernel again, checked on its matrix", "[cli]") 
   json plan = parse_file(work.path("plan.json"));
   const std::string narrow = codegen().with(work.path("plan.json")).run().out;
   CHECK(narrow.find("#define WACO_POS int64_t") == std::string::npos);
+  CHECK(narrow.find("pattern " + plan.at("matrix").at("hash").get<std::string>()) != std::string::npos);
+  CHECK(narrow.find("fewer than 2^31 stored positions") != std::string::npos);
   plan.at("candidates")[0].at("num_stored") = int64_t{1} << 31;
   const std::string wide = codegen().with(work.write("wide.json", plan.dump())).run().out;
   CHECK(wide.find("#define WACO_POS int64_t") != std::string::npos);

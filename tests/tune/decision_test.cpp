@@ -128,14 +128,19 @@ TEST_CASE("decision: finalists are close to the fastest, fastest first, at most 
   CHECK(pick_finalists({measured(timed(1, 0.9, 0.05))}, 3).empty());
 }
 
-TEST_CASE("decision: finalists come first, then candidates by speed, censored, unmeasured, failed", "[tune]") {
+TEST_CASE("decision: finalists come first, then candidates by speed, censored, unmeasured, failed",
+          "[tune]") {
   Measurement wrong = timed(1, 9, 0), censored = timed(2, 0.1, 0);
   wrong.status = Status::kWrong;
   censored.censored = true;
   Candidate waiting;
   waiting.measurement = timed(4, 0, 0);
-  std::vector<Candidate> candidates{measured(wrong), waiting, measured(censored), measured(timed(8, 1.1, 0)),
-                                    measured(timed(16, 1.3, 0)), measured(timed(32, 1.2, 0))};
+  std::vector<Candidate> candidates{measured(wrong),
+                                    waiting,
+                                    measured(censored),
+                                    measured(timed(8, 1.1, 0)),
+                                    measured(timed(16, 1.3, 0)),
+                                    measured(timed(32, 1.2, 0))};
   candidates.back().finalist = candidates.front().finalist = true;
   sort_candidates(candidates);
   std::vector<int> chunks;

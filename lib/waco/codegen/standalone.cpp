@@ -2,6 +2,7 @@
 #include "waco/codegen/standalone.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
@@ -104,7 +105,29 @@ std::string in_comment(std::string text) {
   return text;
 }
 
-std::string header_comment(const SuperSchedule& point, const Provenance& from, KernelKind kind) {
+/// What waco_create_* takes, everything else being WACO_UNFIT: coordinates are as wide, and blocks as whole,
+/// as the shape that the kernel was made for.
+std::string fits(const SuperSchedule& point, const Binding& binding) {
+  std::vector<std::string> limits;
+  const auto& format = point.format;
+  for (int mode = 0; mode < schedule::sparse_order(point.problem.op); ++mode) {
+    const auto m = static_cast<size_t>(mode);
+    const char letter = schedule::index_name(point.problem.op, mode);
+    for (size_t l = 0; l < format.levels.size(); ++l) {
+      const schedule::Var var = format.levels[l].var;
+      const int32_t bytes = binding.crd_bytes[l];
+      if (var.index == mode && !var.inner && (bytes == 1 || bytes == 2))
+        limits.push_back(fmt::format("up to {} {}", format.split[m] * (int64_t{1} << 8 * bytes), letter));
+    }
+    if (format.split[m] > 1 && binding.exact[m])
+      limits.push_back(fmt::format("whole blocks of {} {}", format.split[m], letter));
+  }
+  if (binding.pos_bytes == 4) limits.push_back("fewer than 2^31 stored positions");
+  return fmt::format("{}", fmt::join(limits, ", "));
+}
+
+std::string header_comment(const SuperSchedule& point, const Binding& binding, const Provenance& from,
+                           KernelKind kind) {
   std::string text = "/* A sparse kernel with its storage format, in one file.\n\n";
   add_line(text, "plan", to_text(point));
   add_line(text, "made by", in_comment(from.tool));
@@ -112,11 +135,13 @@ std::string header_comment(const SuperSchedule& point, const Provenance& from, K
     add_line(text, "matrix",
              in_comment(fmt::format("{}, {} nonzeros, pattern {}", from.matrix, from.num_nonzeros,
                                     from.matrix_hash)));
+  add_line(text, "fits", fits(point, binding));
   add_line(text, "machine", in_comment(from.machine));
   add_line(text, "compiler", in_comment(from.compiler));
   add_line(text, "measured", in_comment(from.measured));
   text += fmt::format(R"(
-   Compile   g++ {0} -fopenmp -c kernel.cpp
+   Compile   g++ {0} -fopenmp -c kernel.cpp   (C++17)
+   Link      g++ main.o kernel.o -fopenmp   (with g++ where main is C, too)
    Test      g++ {0} -fopenmp -DWACO_SELF_TEST kernel.cpp -o self_test && ./self_test {1}
    Use       #define WACO_DECLARATIONS_ONLY
              #include "kernel.cpp"   (or copy the declarations below; C and C++)
@@ -181,7 +206,7 @@ std::string emit_standalone(const SuperSchedule& point, const OperandShape& shap
   const std::string implementation =
       replace_region(without_own_includes(template_text("standalone.hpp")), "// waco: default plan begin",
                      "// waco: default plan end", plan);
-  std::string text = header_comment(point, provenance, kind);
+  std::string text = header_comment(point, binding, provenance, kind);
   for (const std::string& section :
        {std::string(template_text("interface.hpp")), std::string("#ifndef WACO_DECLARATIONS_ONLY\n"),
         std::string(template_text("abi.hpp")), packer_text(point), implementation,

@@ -1,6 +1,8 @@
 // The kernel of a result as one self-contained file.
 #include "waco/tune/emit.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "waco/base/error.hpp"
@@ -20,13 +22,16 @@ codegen::OperandShape operand_shape(const matrix::SparseTensor& tensor,
   return shape;
 }
 
-codegen::Provenance provenance(const matrix::SparseTensor& tensor, const Machine& machine,
-                               const std::string& tool) {
+MatrixSummary summarize(const matrix::SparseTensor& tensor) {
+  return {tensor.name, tensor.dims, tensor.num_nonzeros(), matrix::pattern_hash(tensor)};
+}
+
+codegen::Provenance provenance(const MatrixSummary& matrix, const Machine& machine, const std::string& tool) {
   codegen::Provenance from;
   from.tool = tool;
-  from.matrix = fmt::format("{}, {}", tensor.name, fmt::join(tensor.dims, " x "));
-  from.matrix_hash = matrix::pattern_hash(tensor);
-  from.num_nonzeros = tensor.num_nonzeros();
+  from.matrix = fmt::format("{}, {}", matrix.name, fmt::join(matrix.dims, " x "));
+  from.matrix_hash = matrix.hash;
+  from.num_nonzeros = matrix.num_nonzeros;
   from.machine = fmt::format("{}, {}", machine.cpu_model, machine.compiler.isa);
   from.compiler = machine.compiler.version;
   return from;
@@ -35,7 +40,7 @@ codegen::Provenance provenance(const matrix::SparseTensor& tensor, const Machine
 std::string emit_best(const matrix::SparseTensor& tensor, const TuneResult& result, const std::string& tool) {
   WACO_ASSERT(result.best);
   const Best& best = *result.best;
-  codegen::Provenance from = provenance(tensor, result.machine, tool);
+  codegen::Provenance from = provenance(result.matrix, result.machine, tool);
   if (best.time_ns.median > 0)
     from.measured = fmt::format("{:.3g} us a call, {:.2f} times as fast as fixed_csr",
                                 best.time_ns.median * 1e-3, best.speedup.median);

@@ -13,9 +13,10 @@ namespace waco::tune {
 /// The shape that makes the kernel read exactly what packing `tensor` in the format of `point` produces.
 codegen::OperandShape operand_shape(const matrix::SparseTensor& tensor, const schedule::SuperSchedule& point);
 
+MatrixSummary summarize(const matrix::SparseTensor& tensor);
+
 /// Matrix, machine and compiler, for a kernel's header comment.
-codegen::Provenance provenance(const matrix::SparseTensor& tensor, const Machine& machine,
-                               const std::string& tool);
+codegen::Provenance provenance(const MatrixSummary& matrix, const Machine& machine, const std::string& tool);
 
 /// The best plan's kernel; `result.best` must be there.
 std::string emit_best(const matrix::SparseTensor& tensor, const TuneResult& result, const std::string& tool);

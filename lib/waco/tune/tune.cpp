@@ -11,6 +11,7 @@
 #include "waco/base/files.hpp"
 #include "waco/measure/statistics.hpp"
 #include "waco/tune/decision.hpp"
+#include "waco/tune/emit.hpp"
 #include "waco/tune/run.hpp"
 
 namespace waco::tune {
@@ -48,7 +49,7 @@ void Run::set_effort(Effort effort) {
 
 void Run::describe() {
   const Stopwatch watch(result_.seconds.machine);
-  result_.matrix = {tensor_.name, tensor_.dims, tensor_.num_nonzeros(), matrix::pattern_hash(tensor_)};
+  result_.matrix = summarize(tensor_);
   result_.problem = options_.problem;
   result_.threads = options_.num_threads();
   result_.seed = options_.seed;

@@ -39,8 +39,9 @@ TunedPlan parse_plan(const json& document) {
   plan.search = document.value("search", "");
   plan.effort = document.value("effort", "");
   const json matrix = document.value("matrix", json::object());
-  plan.matrix_hash = matrix.value("hash", "");
-  plan.dims = matrix.value("dims", std::vector<int64_t>());
+  plan.matrix = {matrix.value("name", ""), matrix.value("dims", std::vector<int64_t>()),
+                 matrix.value("nnz", int64_t{0}), matrix.value("hash", "")};
+  plan.machine = document.value("machine", json::object()).get<Machine>();
   const json parts = document.value("parts", json::array());
   if (parts.size() > 1) throw UsageError(fmt::format("has {} parts; one is supported", parts.size()));
   if (parts.empty()) return plan;
@@ -124,7 +125,7 @@ const TunedPlan& TunedPlans::find(const std::string& input, const std::string& m
     if (!plan.point && plan.input == input && !plan.error.empty())
       why += fmt::format("; waco-tune failed on it: {}", plan.error);
     if (!plan.point || plan.point->problem != problem) continue;
-    if (plan.matrix_hash == matrix_hash) {
+    if (plan.matrix.hash == matrix_hash) {
       if (best == nullptr || preference(plan) >= preference(*best)) best = &plan;
     } else if (plan.input == input) {
       why += "; its line of that name is for another pattern";

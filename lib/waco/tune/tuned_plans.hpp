@@ -8,6 +8,7 @@
 
 #include "waco/schedule/super_schedule.hpp"
 #include "waco/tune/problem_options.hpp"
+#include "waco/tune/result.hpp"
 
 namespace waco::tune {
 
@@ -16,8 +17,8 @@ struct TunedPlan {
   std::optional<schedule::SuperSchedule> point;  ///< none: that run found none
   bool is_baseline = false;                      ///< the answer was fixed_csr itself
   std::string input;                             ///< as its list names it; empty outside of lists
-  std::string matrix_hash;                       ///< of shape and pattern
-  std::vector<int64_t> dims;                     ///< of that matrix or tensor
+  MatrixSummary matrix;                          ///< what it was found for
+  Machine machine;                               ///< where
   int64_t num_stored = 0;                        ///< values that the point stored there; 0: not measured
   int threads = 0;
   std::string cost_model, search, effort;  ///< empty where the file does not say
