@@ -78,7 +78,7 @@ class Emitter {
   int emit_locate(int group, Env& env);
   void emit_prefetch(int depth, const Env& env, const std::string& at);
   void emit_zero_rows(const Env& env);
-  bool loop_remains(int depth, schedule::LoopKind kind) const;
+  bool tiles_remain(int depth) const;  ///< further in, tiles of the dense index are looped over
   void hoist_operands(int depth, const Env& env);
 
   // emitter_body.cpp: accumulators, operands and the innermost code

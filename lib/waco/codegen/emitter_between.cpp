@@ -78,7 +78,7 @@ void Emitter::emit_prefetch(int depth, const Env& env, const std::string& at) {
   const bool all_lanes = slots && lane.empty();
   const int64_t row_bytes = shape_.point.problem.rhs * schedule::value_bytes(shape_.point.problem.type);
   const int64_t tile_bytes =
-      tile_.whole || loop_remains(depth, LoopKind::kDenseOuter)
+      tile_.whole || tiles_remain(depth)
           ? row_bytes
           : int64_t{tile_.num_vectors} * shape_.lanes * schedule::value_bytes(shape_.point.problem.type);
   const int64_t lines = std::clamp<int64_t>((tile_bytes + 63) / 64, 1, 16);
@@ -100,7 +100,7 @@ void Emitter::emit_prefetch(int depth, const Env& env, const std::string& at) {
                              : fmt::format("({} * s{})", target, mode);
         const std::string row = fresh("ahead");
         out_.line("const value_t* {} = dense{} + {} * rhs + {};", row, operand, target,
-                  loop_remains(depth, LoopKind::kDenseOuter) ? "0" : tile_.base);
+                  tiles_remain(depth) ? "0" : tile_.base);
         for (int64_t line = 0; line < lines; ++line)
           out_.line("__builtin_prefetch((const char*){} + {});", row, 64 * line);
       }
@@ -109,9 +109,9 @@ void Emitter::emit_prefetch(int depth, const Env& env, const std::string& at) {
   }
 }
 
-bool Emitter::loop_remains(int depth, LoopKind kind) const {
+bool Emitter::tiles_remain(int depth) const {
   for (int d = depth + 1; d < shape_.nest.num_runtime; ++d)
-    if (loop(d).kind == kind) return true;
+    if (loop(d).kind == LoopKind::kDenseOuter) return true;
   return false;
 }
 
@@ -141,7 +141,7 @@ void Emitter::hoist_operands(int depth, const Env& env) {
   if (depth == 0 || depth >= shape_.nest.num_runtime || !schedule::has_dense_index(op()) ||
       shape_.tile_in_memory)
     return;
-  if (loop_remains(depth - 1, LoopKind::kDenseOuter)) return;
+  if (tiles_remain(depth - 1)) return;
   const int room = num_registers(shape_.binding) / 2;
   const auto hoist = [&](int operand, int mode) {
     const auto& parts = env.coordinate[static_cast<size_t>(mode)];
