@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Draws the tables of docs/measurements/ways-of-tuning.md; docs/performance.md repeats the first two.
+# Draws the tables of docs/measurements/ways-of-tuning.md, and the first two of them in docs/performance.md.
 #
 #   scripts/evaluate.sh -o FOLDER [OPTION...] MATRIX|LIST...
 #
@@ -16,6 +16,7 @@
 #   --with-trained     they are not
 #   --ways "W..."      some of: none quick normal full closed format schedule calls-N (default: all, N 1 10 100 10000)
 #   --page FILE        redraw the tables between the markers "evaluation: begin" and "evaluation: end" of FILE
+#   --summary FILE     the same with the first two tables alone
 #   --prepare N        kernels compiled ahead for each problem before the first run (default: 300)
 #   --accept-busy      keep results of runs that other work disturbed; by default these are done once more, and
 #                      the matrix then stays open
@@ -38,11 +39,11 @@ say() { echo "evaluate: $1" >&2; }
 
 folder="" problems="spmv spmm:256 sddmm:256 mttkrp:16" models=$root/data/models datasets=$root/data/datasets
 ways="none quick normal full closed format schedule calls-1 calls-10 calls-100 calls-10000"
-with_trained=0 accept_busy=0 prepare=300 page="" tables_only=0 inputs=()
+with_trained=0 accept_busy=0 prepare=300 page="" summary="" tables_only=0 inputs=()
 while [ $# -gt 0 ]; do
   case $1 in
   -h | --help) sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0" && exit 0 ;;
-  -o | --problems | --models | --datasets | --ways | --page | --prepare)
+  -o | --problems | --models | --datasets | --ways | --page | --summary | --prepare)
     [ $# -ge 2 ] || fail "$1 needs a value"
     case $1 in
     -o) folder=$2 ;;
@@ -51,6 +52,7 @@ while [ $# -gt 0 ]; do
     --datasets) datasets=$2 ;;
     --ways) ways=$2 ;;
     --page) page=$2 ;;
+    --summary) summary=$2 ;;
     --prepare) prepare=$2 ;;
     esac
     shift 2
@@ -74,6 +76,7 @@ for way in $ways; do
   [[ $way =~ ^(none|quick|normal|full|closed|format|schedule|calls-[0-9]+)$ ]] || fail "there is no way of tuning '$way'"
 done
 [ -z "$page" ] || check_page "$page" evaluation
+[ -z "$summary" ] || check_page "$summary" evaluation
 
 stopped=0
 trap 'stopped=1' INT TERM
@@ -276,12 +279,12 @@ find "$folder" -maxdepth 1 -name '*.current' -exec cat {} + | while read -r here
   find "$folder/${here##*/}/summary" -name '*.json' -exec cat {} +
 done >"$folder/summary.jsonl"
 if [ -s "$folder/summary.jsonl" ]; then
-  jq -s -r -f "$root/scripts/evaluation/tables.jq" "$folder/summary.jsonl" >"$folder/tables.md"
-  if [ -n "$page" ]; then
-    redraw_page "$page" evaluation "$folder/tables.md"
-  else
-    cat "$folder/tables.md"
-  fi
+  draw() { jq -s -r --argjson with_details "$1" -f "$root/scripts/evaluation/tables.jq" "$folder/summary.jsonl"; }
+  draw true >"$folder/tables.md"
+  draw false >"$folder/summary.md"
+  [ -z "$page" ] || redraw_page "$page" evaluation "$folder/tables.md"
+  [ -z "$summary" ] || redraw_page "$summary" evaluation "$folder/summary.md"
+  [ -n "$page$summary" ] || cat "$folder/tables.md"
 fi
 if [ $stopped -eq 1 ]; then say "stopped with $num_open inputs of the current problem open; the same command continues"; fi
 [ $stopped -eq 0 ] && [ $num_failed -eq 0 ] || { say "$num_failed failed"; exit 6; }

@@ -11,8 +11,12 @@ def digits($n): if . == null then ""
 def times: if . == null then "" elif . >= 100 then digits(0) elif . >= 10 then digits(1)
   elif . >= 0.1 then digits(2) else digits([9, 1 - (log10 | floor)] | min) end;
 def percent: if . == null then "" else "\(. * 100 | digits(1)) %" end;
-def row: "| " + (map(tostring) | join(" | ")) + " |";
-def header: row, ("|" + ("---|" * length));
+# A table from its rows, heads first, which are lists of cells: columns that are empty in all other rows are left out.
+# Below a text; nothing where there are no other rows.
+def line: "| " + (map(tostring) | join(" | ")) + " |";
+def drawn($text): . as $rows | if length < 2 then empty else
+  [range(.[0] | length) | select(. as $c | any($rows[1:][]; .[$c] != ""))] as $columns
+  | map([.[$columns[]]]) | $text, (.[0] | line), ("|" + ("---|" * ($columns | length))), (.[1:][] | line) end;
 def having($names): map(select(.ways as $w | $names | all(. as $n | $w[$n] != null)));
 def speedups($way): map(.ways[$way].speedup);
 def ratio($a; $b): map(.ways[$a].speedup / .ways[$b].speedup);
@@ -28,11 +32,11 @@ def efforts: ["none", "quick", "normal", "full"];
 def against($way): having(["normal", $way]) | if length == 0 then "" else
   ratio("normal"; $way) | "\(geomean | times) (\(map(select(. > 0.98)) | length) of \(length))" end;
 
-def ways_table:
-  (["problem", "matrices", "over `fixed_csr`", "least", "over format only", "over schedule only",
-    "over the closed-form model"] | header),
+def ways_rows:
+  ["problem", "matrices", "over `fixed_csr`", "least", "over format only", "over schedule only",
+   "over the closed-form model"],
   (by_problem[] | having(["normal"]) | select(length > 0) | [named, length, (speedups("normal") | geomean | times),
-    (speedups("normal") | min | times), against("format"), against("schedule"), against("closed")] | row);
+    (speedups("normal") | min | times), against("format"), against("schedule"), against("closed")]);
 
 # Of the efforts, those that were run on any of these matrices.
 def efforts_run: . as $all | efforts | map(select(. as $e | $all | any(.ways[$e] != null)));
@@ -40,46 +44,45 @@ def efforts_run: . as $all | efforts | map(select(. as $e | $all | any(.ways[$e]
 def of_efforts($of; mean): . as $all | efforts_run as $run
   | $of | map(. as $e | if any($run[]; . == $e) then [$all, $e] | mean else "" end);
 
-def efforts_table:
-  (["problem", "matrices"] + (efforts | map("`\(.)`")) + ["`none` of `full`", "`quick` of `full`", "`normal` of `full`"]
-    | header),
+def efforts_rows:
+  ["problem", "matrices"] + (efforts | map("`\(.)`")) + ["`none` of `full`", "`quick` of `full`", "`normal` of `full`"],
   (by_problem[] | having(efforts_run) | select(length > 0 and efforts_run != [])
     | [named, length] + of_efforts(efforts; .[1] as $e | .[0] | speedups($e) | geomean | times)
       + (if any(efforts_run[]; . == "full")
-         then of_efforts(efforts[:3]; .[1] as $e | .[0] | ratio($e; "full") | geomean | percent) else ["", "", ""] end) | row);
+         then of_efforts(efforts[:3]; .[1] as $e | .[0] | ratio($e; "full") | geomean | percent) else ["", "", ""] end));
 
 # What a plan costs before its first call, in calls of fixed_csr.
-def costs_table:
-  (["problem", "matrices", "packing"] + (efforts | map("`\(.)`")) | header),
+def costs_rows:
+  ["problem", "matrices", "packing"] + (efforts | map("`\(.)`")),
   (by_problem[] | having(efforts_run) | select(length > 0 and efforts_run != [])
     | [named, length, (map(select(.ways.normal.pack_ns > 0) | .ways.normal.pack_ns / .csr_ns) | geomean | times)]
-      + of_efforts(efforts; .[1] as $e | .[0] | map((.ways[$e] | .tune_ns + .pack_ns) / .csr_ns) | geomean | times)
-    | row);
+      + of_efforts(efforts; .[1] as $e | .[0] | map((.ways[$e] | .tune_ns + .pack_ns) / .csr_ns) | geomean | times));
 
-def calls_table:
-  (["problem", "calls"] + (efforts | map("`\(.)`")) + ["`--calls N`", "its plan, once tuned", "kept CSR"] | header),
+def calls_rows:
+  ["problem", "calls"] + (efforts | map("`\(.)`")) + ["`--calls N`", "its plan, once tuned", "kept CSR"],
   (by_problem[] | having(efforts + (calls | map("calls-\(.)"))) | select(length > 0) | . as $all
     | calls[] | . as $n | "calls-\(.)" as $chosen
     | [($all | named), $n] + (efforts | map(. as $e | $all | map(all_in($e; $n)) | geomean | times))
       + ($all | [(map(all_in($chosen; $n)) | geomean | times), (map(once_tuned($chosen; $n)) | geomean | times),
-                 "\(map(select(.ways[$chosen].is_baseline)) | length) of \(length)"]) | row);
+                 "\(map(select(.ways[$chosen].is_baseline)) | length) of \(length)"]));
 
-def matrices_table:
-  by_problem[] | "\n\(named):\n", (["matrix", "nonzeros", "format only", "schedule only", "both",
-    "both, closed-form model", "`none`", "`quick`", "`full`"] | header),
+# Of one problem.
+def matrices_rows:
+  ["matrix", "nonzeros", "format only", "schedule only", "both", "both, closed-form model", "`none`", "`quick`", "`full`"],
   (sort_by(.nnz)[] | [.matrix, .nnz]
     + (.ways as $w | ["format", "schedule", "normal", "closed", "none", "quick", "full"]
-       | map($w[.].speedup | times)) | row);
+       | map($w[.].speedup | times)));
 
-"Tables 4 and 5 of the paper: both together (learned model, `--effort normal`) over one half alone and over `fixed_csr`, geometric",
-"means; in brackets on how many matrices it is not more than 2 % behind.\n",
-ways_table,
-"\nOver `fixed_csr` by effort:\n",
-efforts_table,
-"\nTuning and packing, in calls of `fixed_csr`:\n",
-costs_table,
-"\nN calls of `fixed_csr` over tuning, packing and N calls of the plan. `--calls N` is what the verdict chose, its own time",
-"included; \"once tuned\" leaves out the time of tuning:\n",
-calls_table,
-"\nTable 1 of the paper, speedups over `fixed_csr` of each matrix:",
-matrices_table
+def summary:
+  ([ways_rows] | drawn("Tables 4 and 5 of the paper: both together (learned model, `--effort normal`) over one half alone and over "
+    + "`fixed_csr`, geometric\nmeans; in brackets on how many matrices it is not more than 2 % behind.\n")),
+  ([efforts_rows] | drawn("\nOver `fixed_csr` by effort:\n"));
+
+def details:
+  ([costs_rows] | drawn("\nTuning and packing, in calls of `fixed_csr`:\n")),
+  ([calls_rows] | drawn("\nN calls of `fixed_csr` over tuning, packing and N calls of the plan. `--calls N` is what the verdict "
+    + "chose, its own time\nincluded; \"once tuned\" leaves out the time of tuning:\n")),
+  "\nTable 1 of the paper, speedups over `fixed_csr` of each matrix:",
+  (by_problem[] | "\n\(named):", ([matrices_rows] | drawn("")));
+
+summary, if $with_details then details else empty end

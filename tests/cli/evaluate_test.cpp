@@ -206,20 +206,30 @@ TEST_CASE("cli: the tables of an evaluation hold the means they say", "[cli]") {
     INFO(row);
     CHECK(drawn.out.find("\n" + row + "\n") != std::string::npos);
   };
-  holds("| spmv f32 | 2 | 3.00 | 2.00 | 1.50 (2 of 2) |  |  |");
+  holds("| spmv f32 | 2 | 3.00 | 2.00 | 1.50 (2 of 2) |");
   holds("| spmv f32 | 2 | 2.00 | 2.00 | 3.00 | 4.00 | 50.0 % | 50.0 % | 75.0 % |");
   holds("| spmv f32 | 2 | 1.00 | 9.49 | 10.0 | 10.0 | 10.0 |");
   // One call: 1000 / (9000 + 0 + 1000) and 1000 / (9000 + 1000 + 250): mean 0.099. CSR once tuned: 1.
   CHECK(drawn.out.find("| spmv f32 | 1 | 0.099 |") != std::string::npos);
   CHECK(drawn.out.find("| 0.10 | 1.00 | 2 of 2 |") != std::string::npos);
-  holds("| a | 100 | 2.00 |  | 2.00 |  | 1.00 | 2.00 | 2.00 |");
+  holds("| matrix | nonzeros | format only | both | `none` | `quick` | `full` |");
+  holds("| a | 100 | 2.00 | 2.00 | 1.00 | 2.00 | 2.00 |");
 
-  // Efforts that were not run are left empty.
+  // Two tables sum it up.
+  const std::string page = work.write("page.md", "<!-- evaluation: begin -->\n<!-- evaluation: end -->\n");
+  CHECK(evaluate({"-o", work.path("e"), "--tables-only", "--summary", page}).ok());
+  const std::string summary = read_file(page);
+  CHECK(summary.find("\n| spmv f32 | 2 | 2.00 | 2.00 | 3.00 | 4.00 |") != std::string::npos);
+  CHECK(summary.find("| a | 100 |") == std::string::npos);
+
+  // Ways that were not run have no columns, and tables without rows are left out.
   work.write("e/x/summary/a.json", summary_line("a", {{"none", 1}, {"full", 2}}));
   fs::remove(work.path("e/x/summary/b.json"));
   const RunResult fewer = evaluate({"-o", work.path("e"), "--tables-only"});
   INFO(fewer.out);
-  CHECK(fewer.out.find("\n| spmv f32 | 1 | 1.00 |  |  | 2.00 | 50.0 % |  |  |\n") != std::string::npos);
+  CHECK(fewer.out.find("\n| spmv f32 | 1 | 1.00 | 2.00 | 50.0 % |\n") != std::string::npos);
+  CHECK(fewer.out.find("N calls") == std::string::npos);
+  CHECK(fewer.out.find("format only") == std::string::npos);
 }
 
 TEST_CASE("cli: an evaluation leaves out what its model was trained on", "[cli]") {
