@@ -133,6 +133,12 @@ TEST_CASE("storage_size: outputs of several threads count as storage does", "[sc
   CHECK_FALSE(excluded(columns, kOutputs + 10000));
   CHECK_FALSE(excluded("spmm f32 J=256 | A: i:U k:C | loop: i k j | par: i static x128", 10000));
   CHECK_FALSE(excluded("spmm f32 J=256 | A: k:U i:C | loop: k i j | par: serial", 10000));
+  // Cut at nonzeros, threads share rows; cut by ranges between them, they do not.
+  const std::string tuples = "spmm f32 J=256 | A: i:C k:S | loop: i k j | par: i ";
+  CHECK(excluded(tuples + "static x128", kOutputs));
+  CHECK_FALSE(excluded(tuples + "balanced x128", kOutputs));
+  CHECK(limits_key(parse(tuples + "static x128")) != limits_key(parse(tuples + "balanced x128")));
+  CHECK(limits_key(parse(tuples + "static x128")) == limits_key(parse(tuples + "dynamic,64 x128")));
   // Of sddmm the stored values are the output.
   const std::string tiles = "sddmm f32 K=256 | A: i:U j:C | loop: k1 i j k0 [k/64] | par: k1 static x4";
   constexpr int64_t kStored = 1001 * 4 + 3 * 2 + 3 * 4, kValues = 3 * 3 * 4;

@@ -59,9 +59,7 @@ double PointChooser::cost(const SuperSchedule& point) {
 }
 
 bool PointChooser::feasible(const SuperSchedule& point) {
-  const std::string name =
-      fmt::format("{} x{}", schedule::to_text(point.format, point.problem.op), point.compute.threads);
-  const auto [entry, is_new] = feasible_formats_.try_emplace(name, false);
+  const auto [entry, is_new] = feasible_by_key_.try_emplace(schedule::limits_key(point), false);
   if (is_new) entry->second = !schedule::exclusion_reason(point, counts_, space_.limits());
   return entry->second;
 }

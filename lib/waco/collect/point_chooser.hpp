@@ -29,7 +29,7 @@ struct ChoiceOptions {
   int per_matrix = 100;
   uint64_t seed = 1;
   double max_fill = 20;           ///< values stored per nonzero
-  int64_t max_bytes = INT64_MAX;  ///< of packed storage
+  int64_t max_bytes = INT64_MAX;  ///< as in schedule::SpaceLimits
   int vector_bytes = 32;          ///< of the compiler's target
   /// What the closed-form model takes, of `threads`; nullopt: the default ones of this kind of machine.
   std::optional<model::Ceilings> ceilings;
@@ -78,7 +78,7 @@ class PointChooser {
   model::ClosedFormModel model_;
   double most_cost_;  ///< predicted; beyond this nothing is measured
   std::set<std::string> chosen_;
-  std::unordered_map<std::string, bool> feasible_formats_;
+  std::unordered_map<std::string, bool> feasible_by_key_;  ///< by limits_key()
 };
 
 }  // namespace waco::collect

@@ -175,6 +175,11 @@ StorageSize predict_storage(const FormatSchedule& format, Op op, ValueType type,
   return size_of(format, op, type, counts, Count::kExact);
 }
 
+std::string limits_key(const SuperSchedule& point) {
+  return fmt::format("{} x{}{}", to_text(point.format, point.problem.op), point.compute.threads,
+                     threads_share_outputs(point, analyze(point)) ? " shared" : "");
+}
+
 std::optional<std::string> exclusion_reason(const SuperSchedule& point, const pattern::PatternCounts& counts,
                                             const SpaceLimits& limits) {
   if (point.compute.threads > limits.max_threads)

@@ -60,6 +60,9 @@ struct SpaceLimits {
   Subspace subspace = Subspace::kAll;
 };
 
+/// Equal for points of one problem that the limits treat alike on every pattern.
+std::string limits_key(const SuperSchedule& point);
+
 /// The rule that excludes a legal point on this pattern, or nullopt when it may be tried. Cells of the
 /// pattern are counted only when upper bounds known at once leave the question open.
 std::optional<std::string> exclusion_reason(const SuperSchedule& point, const pattern::PatternCounts& counts,

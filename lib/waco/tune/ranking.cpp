@@ -68,18 +68,17 @@ bool Ranking::seems_feasible(const SuperSchedule& point) {
   const double excess = std::max(stored_values / nonzeros / limits.max_fill,
                                  expected_bytes(point) / static_cast<double>(limits.max_bytes));
   if (excess > kDoubt) return false;
-  return excess * kDoubt < 1 ? point.compute.threads <= limits.max_threads : feasible(point);
+  const bool is_small =
+      excess * kDoubt < 1 && !schedule::threads_share_outputs(point, schedule::analyze(point));
+  return is_small ? point.compute.threads <= limits.max_threads : feasible(point);
 }
 
 bool Ranking::feasible(const SuperSchedule& point) const {
   return !schedule::exclusion_reason(point, counts_, space_.limits());
 }
 
-/// Limits are asked once for a format and number of threads.
 bool Ranking::may_be_tried(const SuperSchedule& point) {
-  const std::string key =
-      schedule::to_text(point.format, point.problem.op) + " x" + std::to_string(point.compute.threads);
-  const auto [entry, is_new] = feasible_formats_.try_emplace(key, false);
+  const auto [entry, is_new] = feasible_by_key_.try_emplace(schedule::limits_key(point), false);
   if (is_new) entry->second = seems_feasible(point);
   return entry->second && (!usable_ || usable_(point));
 }

@@ -80,9 +80,9 @@ class Ranking {
   Random random_;
   double csr_ns_ = 0;
   double features_s_ = 0;
-  std::set<std::string> returned_;  ///< text forms
-  search::Feasible usable_;         ///< of keep_to(); null: all are
-  std::unordered_map<std::string, bool> feasible_formats_;
+  std::set<std::string> returned_;                         ///< text forms
+  search::Feasible usable_;                                ///< of keep_to(); null: all are
+  std::unordered_map<std::string, bool> feasible_by_key_;  ///< by limits_key()
 };
 
 }  // namespace waco::tune
