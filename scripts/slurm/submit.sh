@@ -12,8 +12,8 @@
 # that meets its time limit, or whose node fails, is requeued and goes on where it was; merge.sh joins the results.
 #
 # The programs are taken from WACO_BIN, else from the clone or prefix that this script is of, else from PATH. Exit codes: 0
-# submitted, or all is done or queued already, 1 no Slurm here, 2 usage, or other options or inputs than before, 3 unreadable or
-# empty inputs, 5 no program; else that of sbatch.
+# submitted, or all is done or queued already, 1 no Slurm here, or one that does not answer, 2 usage, or other options or inputs
+# than before, 3 unreadable or empty inputs, 5 no program; else that of sbatch.
 set -euo pipefail
 
 scripts=$(cd "$(dirname "$0")" && pwd)
@@ -128,10 +128,16 @@ for file in arguments list; do
 done
 
 # Shards of earlier submissions that Slurm still has, waiting or running: two tasks of one shard would write to one file.
+# A line of jobs is a job, or JOB;CLUSTER where there are several.
 queued=" "
 if [ -s "$folder/jobs" ]; then
-  queued=" $(squeue -h -r -u "$(id -un)" -o '%F %K' | awk 'NR == FNR { ours[$1]; next } $1 in ours { printf "%s ", $2 }' "$folder/jobs" -)" ||
-    fail "squeue can't tell which shards are in the queue already" 1
+  mapfile -t clusters < <(sed 's/^[^;]*;*//' "$folder/jobs" | sort -u)
+  for cluster in "${clusters[@]}"; do
+    queued+=$(squeue -a -h -r ${cluster:+-M "$cluster"} -u "$(id -un)" -o '%F %K' |
+      awk -F '[; ]' -v cluster="$cluster" \
+        'NR == FNR { if ($2 == cluster) ours[$1]; next } $1 in ours { printf "%s ", $2 }' "$folder/jobs" -) ||
+      fail "squeue can't tell which shards are in the queue already" 1
+  done
 fi
 missing="" num_queued=0
 for ((shard = 0; shard < shards; ++shard)); do
@@ -146,8 +152,7 @@ fi
 # Slurm keeps a copy of the script: it is told where the folder and the program are.
 job=$(sbatch --parsable --array="${missing#,}" --output="$folder/logs/%a.log" ${slurm_options[@]+"${slurm_options[@]}"} \
   "$scripts/task.sbatch" "$folder" "$path")
-job=${job%%;*}  # the cluster's name follows where there are several
 if [ -n "$job" ]; then
   echo "$job" >>"$folder/jobs"
-  echo "Submitted batch job $job"
+  echo "Submitted batch job ${job%%;*}"
 fi

@@ -62,6 +62,11 @@ tail -n 1 bin/sbatch.submitted | grep -q -- "--array=0,2 "
 touch queue/done/0 queue/done/2
 expect 0 "1 of 3 shards are in the queue already" "$slurm/submit.sh" --shards 3 queue -- waco-collect --op spmv --synthetic 2
 [ "$(wc -l <bin/sbatch.submitted)" -eq 2 ]
+printf '#!/bin/sh\nif [ "$4" = -M ]; then echo "CLUSTER: $5"; echo "72 1"; else echo "72 0"; fi\n' >bin/squeue
+printf '70\n72;far\n' >queue/jobs
+rm queue/done/0
+expect 0 "1 of 3 shards are in the queue already" "$slurm/submit.sh" --shards 3 queue -- waco-collect --op spmv --synthetic 2
+tail -n 1 bin/sbatch.submitted | grep -q -- "--array=0 "
 printf '#!/bin/sh\nexit 1\n' >bin/squeue
 expect 1 "squeue can't tell" "$slurm/submit.sh" --shards 3 queue -- waco-collect --op spmv --synthetic 2
 
