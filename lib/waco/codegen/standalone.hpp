@@ -16,9 +16,8 @@ struct Provenance {
   std::string matrix;       ///< name
   std::string matrix_hash;  ///< matrix::pattern_hash
   int64_t num_nonzeros = 0;
-  std::string machine;   ///< CPU model and ISA
-  std::string compiler;  ///< command and version
-  std::string measured;  ///< one sentence: time and speedup
+  std::string machine;   ///< that the plan was found on: CPU model, ISA and compiler
+  std::string measured;  ///< there, one sentence: time and speedup
 };
 
 /// What the operand must look like. Without a matrix at hand `any_shape` accepts operands of every size.

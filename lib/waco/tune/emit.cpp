@@ -32,8 +32,9 @@ codegen::Provenance provenance(const MatrixSummary& matrix, const Machine& machi
   from.matrix = fmt::format("{}, {}", matrix.name, fmt::join(matrix.dims, " x "));
   from.matrix_hash = matrix.hash;
   from.num_nonzeros = matrix.num_nonzeros;
-  from.machine = fmt::format("{}, {}", machine.cpu_model, machine.compiler.isa);
-  from.compiler = machine.compiler.version;
+  if (!machine.cpu_model.empty())
+    from.machine =
+        fmt::format("{}, {}, {}", machine.cpu_model, machine.compiler.isa, machine.compiler.version);
   return from;
 }
 

@@ -41,7 +41,8 @@ TunedPlan parse_plan(const json& document) {
   const json matrix = document.value("matrix", json::object());
   plan.matrix = {matrix.value("name", ""), matrix.value("dims", std::vector<int64_t>()),
                  matrix.value("nnz", int64_t{0}), matrix.value("hash", "")};
-  plan.machine = document.value("machine", json::object()).get<Machine>();
+  if (const auto machine = document.find("machine"); machine != document.end() && machine->is_object())
+    plan.machine = machine->get<Machine>();
   const json parts = document.value("parts", json::array());
   if (parts.size() > 1) throw UsageError(fmt::format("has {} parts; one is supported", parts.size()));
   if (parts.empty()) return plan;
