@@ -70,9 +70,9 @@ struct TuneResult {
   bool no_compile = false;         ///< nothing was to be compiled
   int64_t num_without_kernel = 0;  ///< points passed over then, as their kernels were not in the cache
   std::optional<measure::Measurement> baseline;
-  std::vector<Candidate>
-      candidates;            ///< fastest first, then those not timed to the end, then those that failed
-  std::optional<Best> best;  ///< none when not one point could be verified
+  std::vector<Candidate> candidates;  ///< finalists, then the others, both fastest first; those not timed to
+                                      ///< the end; failed ones
+  std::optional<Best> best;           ///< none when not one point could be verified
   int64_t num_ranked = 0;
   StageSeconds seconds;
   std::optional<Verdict> verdict;  ///< when the number of calls was told
@@ -89,7 +89,7 @@ struct TuneResult {
 /// The plan document without its artifact header (docs/file-formats.md).
 nlohmann::json to_json(const TuneResult& result);
 
-/// Candidates, fastest first, as an aligned table for people; the last line names the winner.
+/// Candidates, in their order, as an aligned table for people; the last line names the winner.
 std::string to_table(const TuneResult& result);
 
 }  // namespace waco::tune

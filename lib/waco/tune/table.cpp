@@ -80,7 +80,7 @@ std::string to_table(const TuneResult& result) {
   bool among_finalists = !result.candidates.empty() && result.candidates.front().finalist;
   for (const Candidate& candidate : result.candidates) {
     if (among_finalists && !candidate.finalist) {
-      text += "  measured before the last rounds:\n";
+      if (candidate.measured && candidate.measurement.ok()) text += "  measured before the last rounds:\n";
       among_finalists = false;
     }
     text += candidate_row(candidate);
