@@ -15,8 +15,8 @@
 #   --page FILE      redraw the table between the markers "ablations: begin" and "ablations: end" of FILE
 #   --tables-only    train nothing
 #
-# Needs jq. waco-train is taken from $WACO_BIN, else build-release/bin or build/bin. Exit codes: 0 done, 1 a training failed,
-# 2 usage, 3 a page without markers, 5 no program.
+# Needs jq. waco-train is taken from $WACO_BIN, else from build-release/bin, build/bin or PATH. Exit codes: 0 done, 1 a
+# training failed, 2 usage, 3 a page without markers, 5 no program.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)

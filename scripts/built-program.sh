@@ -5,7 +5,7 @@
 program_path() {
   local root folder
   root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-  local installed=@WACO_BIN_FROM_DATA@  # filled in by installing
+  local installed="@WACO_BIN_FROM_DATA@"  # filled in by installing
   local folders=("$root/build-release/bin" "$root/build/bin")
   if [[ $installed != @* ]]; then folders=("$root/$installed"); fi
   if [ -n "${WACO_BIN-}" ]; then folders=("$WACO_BIN"); fi

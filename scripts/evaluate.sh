@@ -22,7 +22,7 @@
 #                      the matrix then stays open
 #   --tables-only      measure nothing
 #
-# Needs jq. waco-tune is taken from $WACO_BIN, else from build-release/bin, else from build/bin. Exit codes: 0 done,
+# Needs jq. waco-tune is taken from $WACO_BIN, else from build-release/bin, build/bin or PATH. Exit codes: 0 done,
 # 1 no jq, or no first run, 2 usage, 3 unreadable input, 5 no waco-tune, 6 some matrices failed or were not reached.
 set -euo pipefail
 

@@ -16,7 +16,7 @@ RunResult evaluate(std::vector<std::string> arguments, const std::string& root =
   arguments.insert(arguments.begin(), root + "/scripts/evaluate.sh");
   RunOptions options;
   options.timeout_s = 300;
-  options.environment = {{"WACO_BIN", programs}};
+  options.environment = {{"WACO_BIN", programs}, {"PATH", "/usr/bin:/bin"}};
   return run_process(arguments, options);
 }
 

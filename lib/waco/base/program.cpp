@@ -18,9 +18,9 @@ namespace {
 std::filesystem::path beside_programs(const char* by_default, const char* as_installed) {
   const std::filesystem::path folder = program_folder();
   if (folder.empty()) return {};
-  std::filesystem::path place = folder.parent_path() / by_default;
+  std::filesystem::path place = (folder / as_installed).lexically_normal();
   std::error_code error;
-  return std::filesystem::exists(place, error) ? place : (folder / as_installed).lexically_normal();
+  return std::filesystem::exists(place, error) ? place : folder.parent_path() / by_default;
 }
 
 }  // namespace
