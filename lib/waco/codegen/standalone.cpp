@@ -136,7 +136,7 @@ std::string header_comment(const SuperSchedule& point, const Binding& binding, c
              in_comment(fmt::format("{}, {} nonzeros, pattern {}", from.matrix, from.num_nonzeros,
                                     from.matrix_hash)));
   add_line(text, "fits", fits(point, binding));
-  add_line(text, "tuned on", in_comment(from.machine));
+  add_line(text, "tried on", in_comment(from.machine));
   add_line(text, "measured", in_comment(from.measured));
   text += fmt::format(R"(
    Compile   g++ {0} -fopenmp -c kernel.cpp   (C++17)

@@ -16,7 +16,7 @@ struct Provenance {
   std::string matrix;       ///< name
   std::string matrix_hash;  ///< matrix::pattern_hash
   int64_t num_nonzeros = 0;
-  std::string machine;   ///< that the plan was found on: CPU model, ISA and compiler
+  std::string machine;   ///< that it was found or checked on: CPU model, ISA and compiler
   std::string measured;  ///< there, one sentence: time and speedup
 };
 
