@@ -65,6 +65,8 @@ submit() {
 data=$work/shared
 job=$(submit "$data" -- waco-collect "${options[@]}")
 say "array $job: four shards on two nodes"
+[ -z "$(submit "$data" -- waco-collect "${options[@]}" 2>"$work/again")" ] || fail "shards in the queue were submitted again"
+grep -q "4 of 4 shards are in the queue already" "$work/again" || fail "the queue was not asked: $(cat "$work/again")"
 
 wait_for 120 "the first records of shard 0" has_lines "$data/data.0-of-4.jsonl" 12
 scontrol requeue "${job}_0"
