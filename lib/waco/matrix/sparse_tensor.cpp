@@ -52,12 +52,15 @@ std::vector<int64_t> row_pointers(const SparseTensor& tensor) {
   }
   const std::vector<int64_t>& rows = tensor.coords[0];
   std::vector<int64_t> pointers(static_cast<size_t>(tensor.dims[0]) + 1);
-  size_t next = 0;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const auto row = static_cast<size_t>(rows[i]);
-    while (next <= row) pointers[next++] = static_cast<int64_t>(i);
+  const int64_t count = tensor.num_nonzeros();
+  constexpr int64_t kWorthThreads = 1 << 17;
+#pragma omp parallel for schedule(static) if (count > kWorthThreads)
+  for (int64_t i = 0; i <= count; ++i) {
+    // Rows after that of the nonzero before, up to this one's, begin here.
+    const int64_t first = i > 0 ? rows[static_cast<size_t>(i) - 1] + 1 : 0;
+    const int64_t last = i < count ? rows[static_cast<size_t>(i)] : tensor.dims[0];
+    for (int64_t row = first; row <= last; ++row) pointers[static_cast<size_t>(row)] = i;
   }
-  std::fill(pointers.begin() + static_cast<int64_t>(next), pointers.end(), tensor.num_nonzeros());
   return pointers;
 }
 

@@ -1,9 +1,12 @@
 // Choosing blocks and collecting their accesses.
 #include "waco/model/access_sample.hpp"
 
+#include <omp.h>
+
 #include <numeric>
 #include <utility>
 
+#include "waco/base/parallel.hpp"
 #include "waco/base/random.hpp"
 
 namespace waco::model {
@@ -35,6 +38,34 @@ int32_t place_of(int32_t block, int64_t coord) {
                               (coord & (AccessSample::kBlock - 1)));
 }
 
+/// Of a stretch of the accesses, those that are kept.
+struct Part {
+  std::vector<int32_t> times, places;
+};
+
+Part part_of(std::span<const int64_t> coords, std::span<const int32_t> visits,
+             const std::vector<int32_t>& number, int64_t begin, int64_t end) {
+  Part part;
+  // Without a branch: what is kept is overwritten or not by the next access.
+  size_t room = static_cast<size_t>(end - begin) / 8 + 1024, count = 0;
+  part.times.resize(room);
+  part.places.resize(room);
+  for (auto t = static_cast<size_t>(begin); t < static_cast<size_t>(end); ++t) {
+    const int64_t c = visits.empty() ? coords[t] : coords[static_cast<size_t>(visits[t])];
+    const int32_t block = number[static_cast<size_t>(c >> AccessSample::kBlockBits)];
+    part.times[count] = static_cast<int32_t>(t);
+    part.places[count] = place_of(block, c);
+    count += block >= 0 ? 1 : 0;
+    if (count < room) continue;
+    room *= 2;
+    part.times.resize(room);
+    part.places.resize(room);
+  }
+  part.times.resize(count);
+  part.places.resize(count);
+  return part;
+}
+
 }  // namespace
 
 std::vector<int64_t> sampled_blocks(int64_t dim, int64_t length) {
@@ -52,41 +83,36 @@ std::vector<int64_t> sampled_blocks(int64_t dim, int64_t length) {
 
 AccessSample sample_accesses(std::span<const int64_t> coords, int64_t dim, std::span<const int32_t> visits,
                              std::vector<int64_t> blocks) {
-  constexpr int kBits = AccessSample::kBlockBits;
   AccessSample sample = empty_sample(static_cast<int64_t>(coords.size()), dim, std::move(blocks));
   const std::vector<int32_t> number = block_numbers(dim, sample.starts);
-  // Without a branch: what is kept is overwritten or not by the next access.
-  size_t room = coords.size() / 8 + 1024, count = 0;
-  sample.times.resize(room);
-  sample.places.resize(room);
-  for (size_t t = 0; t < coords.size(); ++t) {
-    const int64_t c = visits.empty() ? coords[t] : coords[static_cast<size_t>(visits[t])];
-    const int32_t block = number[static_cast<size_t>(c >> kBits)];
-    sample.times[count] = static_cast<int32_t>(t);
-    sample.places[count] = place_of(block, c);
-    count += block >= 0 ? 1 : 0;
-    if (count < room) continue;
-    room *= 2;
-    sample.times.resize(room);
-    sample.places.resize(room);
+  const int64_t num_parts = sample.length > kTracedWhole ? omp_get_max_threads() : 1;
+  std::vector<Part> parts(static_cast<size_t>(num_parts));
+  for_each_parallel(num_parts, static_cast<int>(num_parts), [&](int64_t n) {
+    const int64_t begin = sample.length * n / num_parts, end = sample.length * (n + 1) / num_parts;
+    parts[static_cast<size_t>(n)] = part_of(coords, visits, number, begin, end);
+  });
+  for (const Part& part : parts) {
+    sample.times.insert(sample.times.end(), part.times.begin(), part.times.end());
+    sample.places.insert(sample.places.end(), part.places.begin(), part.places.end());
   }
-  sample.times.resize(count);
-  sample.places.resize(count);
   return sample;
 }
 
 AccessSample sample_rows(std::span<const int64_t> row_pointers, std::vector<int64_t> blocks) {
   AccessSample sample =
       empty_sample(row_pointers.back(), static_cast<int64_t>(row_pointers.size()) - 1, std::move(blocks));
+  const auto begin_of = [&](int64_t row) { return row_pointers[static_cast<size_t>(row)]; };
+  int64_t count = 0;
+  for (const int64_t start : sample.starts) count += begin_of(start + AccessSample::kBlock) - begin_of(start);
+  sample.times.resize(static_cast<size_t>(count));
+  sample.places.resize(static_cast<size_t>(count));
+  size_t next = 0;
   for (size_t n = 0; n < sample.starts.size(); ++n)
-    for (int64_t place = 0; place < AccessSample::kBlock; ++place) {
-      const auto row = static_cast<size_t>(sample.starts[n] + place);
-      for (int64_t t = row_pointers[row]; t < row_pointers[row + 1]; ++t) {
-        sample.times.push_back(static_cast<int32_t>(t));
-        sample.places.push_back(
-            static_cast<int32_t>((static_cast<int64_t>(n) << AccessSample::kBlockBits) + place));
+    for (int64_t row = sample.starts[n]; row < sample.starts[n] + AccessSample::kBlock; ++row)
+      for (int64_t t = begin_of(row); t < begin_of(row + 1); ++t, ++next) {
+        sample.times[next] = static_cast<int32_t>(t);
+        sample.places[next] = place_of(static_cast<int32_t>(n), row);
       }
-    }
   return sample;
 }
 
