@@ -169,12 +169,8 @@ TEST_CASE("reference: sums of very long rows of doubles are accepted", "[measure
   // Rounding of the check's own sums grows with the length of rows, that of results with its square root.
   matrix::SparseTensor a;
   a.dims = {8, 8};
-  a.coords.resize(2);
-  for (int64_t n = 0; n < 8; ++n) {
-    a.coords[0].push_back(n);
-    a.coords[1].push_back(n);
-    a.values.push_back(1);
-  }
+  a.coords.assign(2, {0, 1, 2, 3, 4, 5, 6, 7});
+  a.values.assign(8, 1);
   const Problem problem{Op::kSpmm, ValueType::kF64, int64_t{1} << 20};
   const DenseOperands dense(problem, a.dims, 5, 2);
   const Reference reference(a, problem, dense, 7, 2, 1024);
