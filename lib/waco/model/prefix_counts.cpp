@@ -1,11 +1,11 @@
 // Counting distinct coordinate tuples: exactly where that is cheap, else from panels of rows or a sample of
 // tuples.
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
 
 #include "waco/model/pattern_profile.hpp"
+#include "waco/pattern/marks.hpp"
 
 namespace waco::model {
 
@@ -148,13 +148,8 @@ double PatternProfile::count_one_mode(int mode, int64_t granule) {
   if (occupied.empty()) {
     occupied.assign(static_cast<size_t>(extents_[mode]), 0);
     const std::span<const int64_t> coords = coords_[mode];
-    constexpr size_t kWorthThreads = size_t{1} << 17;
-#pragma omp parallel for schedule(static) if (coords.size() > kWorthThreads)
-    for (size_t n = 0; n < coords.size(); ++n) {
-      const std::atomic_ref<uint8_t> mark(occupied[static_cast<size_t>(coords[n])]);
-      // Read first: a cache line that is only read stays with all threads.
-      if (mark.load(std::memory_order_relaxed) == 0) mark.store(1, std::memory_order_relaxed);
-    }
+    const auto place_of = [&](int64_t n) { return coords[static_cast<size_t>(n)]; };
+    pattern::mark_places(static_cast<int64_t>(coords.size()), place_of, occupied);
   }
   if (granule == 1) return static_cast<double>(std::count(occupied.begin(), occupied.end(), 1));
   double count = 0;

@@ -13,6 +13,7 @@
 #include "waco/base/parallel.hpp"
 #include "waco/pattern/distinct_keys.hpp"
 #include "waco/pattern/divider.hpp"
+#include "waco/pattern/marks.hpp"
 
 namespace waco::pattern {
 namespace {
@@ -104,12 +105,8 @@ int64_t count_along(const SparseTensor& tensor, int mode, int64_t cell) {
   const int64_t dim = tensor.dims[static_cast<size_t>(mode)];
   std::vector<uint8_t> marks(static_cast<size_t>(num_cells_along(dim, cell)), 0);
   with_divider(cell, dim, [&](auto divide) {
-#pragma omp parallel for schedule(static)
-    for (size_t p = 0; p < coords.size(); ++p) {
-      const std::atomic_ref<uint8_t> mark(marks[static_cast<size_t>(divide(coords[p]))]);
-      // Read first: a cache line that is only read stays with all threads.
-      if (mark.load(std::memory_order_relaxed) == 0) mark.store(1, std::memory_order_relaxed);
-    }
+    const auto place_of = [&](int64_t p) { return divide(coords[static_cast<size_t>(p)]); };
+    mark_places(tensor.num_nonzeros(), place_of, marks);
   });
   return std::count(marks.begin(), marks.end(), uint8_t{1});
 }
