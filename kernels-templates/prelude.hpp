@@ -142,6 +142,16 @@ WACO_HALVES(8, 4)
 WACO_HALVES(16, 8)
 #endif
 
+/* PICK: lanes of two vectors, numbered through. */
+#ifdef WACO_HAS_SHUFFLE
+#define WACO_PICK(N, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define WACO_PICK(N, a, b, ...) __builtin_shuffle(a, b, mask##N{__VA_ARGS__})
+#endif
+#define WACO_PICK2(...) WACO_PICK(2, __VA_ARGS__)
+#define WACO_PICK4(...) WACO_PICK(4, __VA_ARGS__)
+#define WACO_PICK8(...) WACO_PICK(8, __VA_ARGS__)
+
 /* Parts go in halves, or by a mask where that saves moves: never by way of memory, where a vector that is
    read after pieces of it were written waits for them. */
 #define WACO_PART(N, H)                                             \

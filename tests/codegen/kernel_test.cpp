@@ -1,4 +1,6 @@
 // Kernels of chosen and of random points equal the reference.
+#include "waco/codegen/kernel.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -59,6 +61,7 @@ TEST_CASE("kernel: kernels for 16-byte vectors equal the reference", "[codegen]"
   for (const char* text : {
            "spmv f32 | A: i:U k:C | loop: i k | par: i static x2 | unroll 16",
            "spmv f64 | A: i1:U i0:U k:L [i/8 sort:64] | loop: i1 k i0 | par: i1 static x2",
+           "spmv f32 | A: i1:U k1:C k0:U i0:U [i/3 k/4] | loop: i1 k1 k0 i0 | par: i1 static x2 | unroll 2",
            "spmm f32 J=37 | A: i:U k:C | loop: i k j | par: i static x2 | stream",
            "sddmm f32 K=50 | A: i:U j:C | loop: i j k | par: i static x2 | unroll 4",
            "mttkrp f64 J=20 | A: i:C k:S l:S | loop: i k l j | par: i balanced x2",
@@ -98,6 +101,65 @@ TEST_CASE("kernel: spmv formats equal the reference", "[codegen]") {
            "spmv f32 | A: i1:U k1:C i0:U k0:C [i/16 k/16] | loop: i1 k1 i0 k0 | par: i1 static x2 | unroll 4",
        })
     check_on_several_matrices(text);
+}
+
+TEST_CASE("kernel: small dense blocks are multiplied whole, wide ones column by column", "[codegen]") {
+  const auto source = [](const std::string& text, std::vector<int64_t> dims) {
+    const schedule::SuperSchedule point = schedule::parse(text);
+    return kernel_source(point, bind(point, {dims[0], dims[1], 1}, 1000, 64));
+  };
+  const auto has = [](const std::string& text, const char* what) {
+    return text.find(what, text.find("waco_body")) != std::string::npos;
+  };
+  const std::string small = "spmv f32 | A: i1:U k1:C k0:U i0:U [i/3 k/3] | loop: i1 k1 k0 i0 | par: serial";
+  const std::string wide = "spmv f32 | A: i1:U k1:C k0:U i0:U [i/16 k/2] | loop: i1 k1 k0 i0 | par: serial";
+  CHECK(has(source(small, {300, 300}), "WACO_PICK8"));
+  CHECK(has(source(small, {300, 300}), "edge["));  // vectors of the operand are longer than a block
+  CHECK_FALSE(has(source(wide, {320, 320}), "WACO_PICK"));
+  CHECK_FALSE(has(source(wide, {320, 320}), "edge["));
+  CHECK(has(source(wide, {320, 321}), "edge["));
+}
+
+/// Vectors run over the ends of rows and of columns in a block, and over the last column of the matrix.
+TEST_CASE("kernel: small dense blocks at the edge of a matrix equal the reference", "[codegen]") {
+  for (const char* text : {
+           "spmv f32 | A: i1:U k1:C k0:U i0:U [i/2 k/2] | loop: i1 k1 k0 i0 | par: i1 static x2 | unroll 4",
+           "spmv f32 | A: i1:U k1:C k0:U i0:U [i/3 k/2] | loop: i1 k1 k0 i0 | par: i1 balanced x2 | unroll 2",
+           "spmv f32 | A: i1:C k1:C k0:U i0:U [i/3 k/3] | loop: i1 k1 k0 i0 | par: i1 static x2 | unroll 4",
+           "spmv f32 | A: i1:U k1:C k0:U i0:U [i/2 k/8] | loop: i1 k1 k0 i0 | par: i1 dynamic,2 x2",
+           "spmv f32 | A: i1:U k1:C k0:U i0:U [i/4 k/4] | loop: i1 k1 k0 i0 | par: serial",
+           "spmv f32 | A: i1:U k1:C k0:U i0:U [i/6 k/6] | loop: i1 k1 k0 i0 | par: i1 balanced x2 | unroll "
+           "16",
+           "spmv f32 | A: i1:U k1:C k0:U i0:U [i/5 k/7] | loop: i1 k1 k0 i0 | par: i1 static x2",
+           "spmv f32 | A: k1:U i1:C k0:U i0:U [i/3 k/4] | loop: k1 i1 k0 i0 | par: k1 static x2",
+           "spmv f64 | A: i1:U k1:C k0:U i0:U [i/2 k/2] | loop: i1 k1 k0 i0 | par: i1 static x2 | unroll 2",
+           "spmv f64 | A: i1:U k1:C k0:U i0:U [i/3 k/4] | loop: i1 k1 k0 i0 | par: i1 balanced x2 | unroll 4",
+           "spmv f32 | A: i1:U k1:C k0:U i0:U [i/8 k/3] | loop: i1 k1 k0 i0 | par: i1 static x2 | unroll 4",
+           "spmv f32 | A: i1:U k1:C i0:U k0:U [i/3 k/4] | loop: i1 k1 i0 k0 | par: i1 static x2 | unroll 2",
+           "spmv f64 | A: i1:U k1:C i0:U k0:U [i/2 k/3] | loop: i1 k1 i0 k0 | par: i1 static x2",
+           "spmv f32 | A: i1:U i0:U k1:L k0:U [i/4 k/4] | loop: i1 k1 k0 i0 | par: i1 static x2",
+           "spmv f32 | A: i1:U i0:U k1:L k0:U [i/32 k/4] | loop: i1 k1 k0 i0 | par: serial",
+           "spmv f64 | A: i1:U i0:U k1:E k0:U [i/8 k/64] | loop: i1 k1 k0 i0 | par: serial",
+           "spmv f32 | A: k1:C i1:C k0:U i0:U [i/3 k/3] | loop: i1 k1 k0 i0 | par: i1 static x2",
+           "spmv f32 | A: i1:U k1:C k0:U i0:U [i/6 k/3] | loop: i1 k1 k0 i0 | par: i1 balanced x7 | unroll 2",
+           "spmv f32 | A: i1:U k1:C k0:U i0:U [i/6 k/4] | loop: i1 k1 k0 i0 | par: i1 balanced x7 | unroll 2",
+       }) {
+    Random random(17);
+    for (const int64_t columns : {1, 2, 3, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31}) {
+      matrix::SparseTensor tensor;
+      tensor.dims = {11, columns};
+      tensor.coords.resize(2);
+      for (int64_t row = 0; row < 11; ++row)
+        for (int64_t column = 0; column < columns; ++column) {
+          if (column + 3 < columns && random.below(3) == 0) continue;
+          tensor.coords[0].push_back(row);
+          tensor.coords[1].push_back(column);
+          tensor.values.push_back(0.5 + static_cast<double>(random.below(8)));
+        }
+      INFO(text << " with " << columns << " columns");
+      CHECK(check_point(schedule::parse(text), tensor, test_cache()) == "");
+    }
+  }
 }
 
 /// Two rows, the first of which ends in the last, narrow block of columns: what follows its coordinates is of

@@ -83,6 +83,7 @@ void Emitter::emit_locals() {
                              : shared;
   out_.line("value_t* const {} = {};", shape_.carries ? "out_all" : "out", target);
   if (!shape_.carries) emit_streams();
+  if (reads_past_edge()) emit_edge();
   if (shape_.carries) {
     local("int64_t", "carry_rows", split(0) > 1 ? "s0" : "1");
     local("int64_t", "carry_size", "carry_rows * rhs");
@@ -96,6 +97,15 @@ void Emitter::emit_locals() {
 void Emitter::emit_streams() {
   if (!shape_.streams) return;
   out_.line("const bool streams = (uintptr_t)out % ({} * sizeof(value_t)) == 0;", shape_.lanes);
+}
+
+/// The operand from the first block on that would read past its end, followed by zeros.
+void Emitter::emit_edge() {
+  const int width = operand_width();
+  out_.line("const int64_t whole_blocks = d1 < {0} ? 0 : (d1 - {0}) / {1} + 1;", width, split(1));
+  out_.line("alignas(64) value_t edge[{}] = {{}};", 2 * width);
+  out_.line("for (int64_t x = whole_blocks * {0}; x < d1; ++x) edge[x - whole_blocks * {0}] = dense0[x];",
+            split(1));
 }
 
 void Emitter::emit_zero_output() {

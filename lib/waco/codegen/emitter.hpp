@@ -55,6 +55,7 @@ class Emitter {
   void emit_prologue();
   void emit_locals();
   void emit_streams();
+  void emit_edge();
   void emit_zero_output();
   void emit_sum_of_private_outputs();
   void emit_sum_of_carries();
@@ -99,7 +100,9 @@ class Emitter {
   void emit_leaves(const Env& env);
   void emit_dense_leaves(const std::vector<Leaf>& leaves);
   void emit_spmv_leaf(const Leaf& leaf);
-  std::string block_vector(const std::string& column);
+  std::string block_operand(const Env& env);
+  std::string spread_operand(const Env& env, int vector);
+  std::string element(const Env& env);
   void emit_position_vectors(const Env& env, const std::string& begin, const std::string& end);
   std::string operand_vector(int operand, const Env& env, int vector);
   std::string value_of(const Env& env);
@@ -109,6 +112,8 @@ class Emitter {
   void flush_dense(const Accumulator& accumulator);
   void flush_sparse(const Accumulator& accumulator);
   void flush_spmv(const Accumulator& accumulator);
+  std::string rows_of_block(const Accumulator& accumulator);
+  void flush_rows(const std::string& sums, const std::string& base, int count);
   void flush_lanes(const std::string& sums, const std::string& base, int count);
   std::string output_of_lane(const std::string& base, const std::string& lane) const;
   void flush_row_buffer(const Accumulator& accumulator);
@@ -157,6 +162,13 @@ class Emitter {
   /// Dense operands as (number, sparse mode that selects the row).
   std::vector<std::pair<int, int>> operands() const;
   std::string vec() const;  ///< the vector type's suffix: number of lanes
+  /// A vector of lanes of two: those of `a`, then those of `b`, are numbered through.
+  std::string pick(const std::string& a, const std::string& b, const std::vector<int>& lanes) const;
+  /// Elements of the operand that code for an unrolled block reads, from its first column on (spmv); 0 where
+  /// columns of blocks are not unrolled.
+  int operand_width() const;
+  /// Whether blocks at the edge of the matrix would read beyond the operand.
+  bool reads_past_edge() const;
 
   KernelShape shape_;
   Writer out_;

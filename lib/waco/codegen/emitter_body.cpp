@@ -36,16 +36,14 @@ int Emitter::vectors_per_accumulator() const {
   return count;
 }
 
-/// Every combination of the unrolled loops' values; the loop that the vector runs along stays at 0.
+/// Every combination of the unrolled loops' values; the loops that the vector runs along stay at 0.
 std::vector<Env> Emitter::unrolled(const Env& env, bool outputs_only) const {
   std::vector<Env> result{env};
   const int num_loops = static_cast<int>(shape_.nest.loops.size());
   for (int d = shape_.nest.num_runtime; d < num_loops; ++d) {
     const Loop& l = loop(d);
     if (!l.unrolled || (outputs_only && !is_output(l.vars[0]))) continue;
-    const bool along_vector =
-        d == num_loops - 1 && (shape_.axis == VectorAxis::kLanes || shape_.axis == VectorAxis::kBlockOutput ||
-                               shape_.axis == VectorAxis::kBlockReduced);
+    const bool along_vector = runs_along_vector(shape_, d);
     std::vector<Env> next;
     for (const Env& partial : result)
       for (int value = 0; value < (along_vector ? 1 : split(l.vars[0].index)); ++value)
@@ -276,13 +274,33 @@ void Emitter::emit_dense_leaves(const std::vector<Leaf>& all) {
   }
 }
 
-/// The operand of a row of a dense block from this column on; what lies past the last column reads as 0.
-std::string Emitter::block_vector(const std::string& column) {
-  const std::string whole = fmt::format("load{}(dense0 + {})", vec(), column);
-  if (shape_.binding.exact[1]) return whole;
-  return named("x:" + column, "vec" + vec(), "x",
-               fmt::format("{0} + {1} <= d1 ? {2} : load_part{1}(dense0 + {0}, waco_max(0, d1 - ({0})))",
-                           column, shape_.lanes, whole));
+/// Where the operand of a block's columns begins. Blocks at the edge of the matrix read what lies past its
+/// last column, which is 0 in a copy that takes the operand's place there.
+std::string Emitter::block_operand(const Env& env) {
+  const std::string& block = env.coordinate[1][0];
+  const std::string whole = fmt::format("dense0 + {} * {}", block, split(1));
+  if (!reads_past_edge()) return named("block:" + block, "value_t*", "b", whole);
+  return named(
+      "block:" + block, "value_t*", "b",
+      fmt::format("{0} < whole_blocks ? {1} : edge + ({0} - whole_blocks) * {2}", block, whole, split(1)));
+}
+
+/// The operand as one vector of a block needs it: for every lane the element of its column. Lanes past the
+/// block's values multiply those of the next block by some other element; they are never added up.
+std::string Emitter::spread_operand(const Env& env, int vector) {
+  const std::string columns = block_operand(env);
+  const std::string x =
+      named("columns:" + columns, "vec" + vec(), "x", fmt::format("load{}({})", vec(), columns));
+  std::vector<int> lanes;
+  for (int lane = 0; lane < shape_.lanes; ++lane)
+    lanes.push_back((vector * shape_.lanes + lane) / split(0) % shape_.lanes);
+  return pick(x, x, lanes);
+}
+
+/// The element of the operand that a nonzero is multiplied by.
+std::string Emitter::element(const Env& env) {
+  if (!reads_past_edge()) return fmt::format("dense0[{}]", row(env, 1));
+  return fmt::format("{}[{}]", block_operand(env), env.coordinate[1][1]);
 }
 
 void Emitter::emit_spmv_leaf(const Leaf& leaf) {
@@ -291,18 +309,21 @@ void Emitter::emit_spmv_leaf(const Leaf& leaf) {
     const std::string value = fmt::format("load{}(vals + {} + {})", vec(), position, v * shape_.lanes);
     switch (shape_.axis) {
       case VectorAxis::kNone:
-        out_.line("{}_0 += {} * dense0[{}];", leaf.accumulator, value_of(leaf.env), row(leaf.env, 1));
+        out_.line("{}_0 += {} * {};", leaf.accumulator, value_of(leaf.env), element(leaf.env));
         break;
       case VectorAxis::kLanes:
         out_.line("{}_{} += {} * gather{}(dense0, crd2 + {} + {});", leaf.accumulator, v, value, vec(),
                   position, v * shape_.lanes);
         break;
       case VectorAxis::kBlockOutput:
-        out_.line("{}_{} += {} * dense0[{}];", leaf.accumulator, v, value, row(leaf.env, 1));
+        out_.line("{}_{} += {} * {};", leaf.accumulator, v, value, element(leaf.env));
+        break;
+      case VectorAxis::kBlock:
+        out_.line("{}_{} += {} * {};", leaf.accumulator, v, value, spread_operand(leaf.env, v));
         break;
       case VectorAxis::kBlockReduced:
-        out_.line("{}_{} += {} * {};", leaf.accumulator, v, value,
-                  block_vector(fmt::format("{} + {}", full_index(leaf.env, 1), v * shape_.lanes)));
+        out_.line("{}_{} += {} * load{}({} + {});", leaf.accumulator, v, value, vec(),
+                  block_operand(leaf.env), v * shape_.lanes);
         break;
       default:
         WACO_ASSERT(false);

@@ -89,9 +89,28 @@ void Emitter::flush_sparse(const Accumulator& acc) {
             sum_of(acc.name, vectors_per_accumulator()));
 }
 
+/// The rows of a block in the first lanes of a vector: the sums of its columns, which lie one after the other
+/// in the accumulator, added up.
+std::string Emitter::rows_of_block(const Accumulator& acc) {
+  std::string sum = acc.name + "_0";
+  for (int column = 1; column < split(1); ++column) {
+    const int first = column * split(0), vector = first / shape_.lanes;
+    const std::string low = fmt::format("{}_{}", acc.name, vector);
+    const bool crosses = first % shape_.lanes + split(0) > shape_.lanes;
+    std::vector<int> lanes;
+    for (int lane = 0; lane < shape_.lanes; ++lane)
+      lanes.push_back(first % shape_.lanes + (lane < split(0) ? lane : 0));
+    sum += " + " + pick(low, crosses ? fmt::format("{}_{}", acc.name, vector + 1) : low, lanes);
+  }
+  const std::string rows = fresh("rows");
+  out_.line("const vec{} {} = {};", vec(), rows, sum);
+  return rows;
+}
+
 void Emitter::flush_spmv(const Accumulator& acc) {
   const char* assign = shape_.stores ? "=" : "+=";
-  const bool vector_output = shape_.axis == VectorAxis::kLanes || shape_.axis == VectorAxis::kBlockOutput;
+  const bool vector_output = shape_.axis == VectorAxis::kLanes || shape_.axis == VectorAxis::kBlockOutput ||
+                             shape_.axis == VectorAxis::kBlock;
   if (!vector_output) {
     const bool guard = may_overrun(acc.env, 0);
     push();
@@ -102,25 +121,25 @@ void Emitter::flush_spmv(const Accumulator& acc) {
     return;
   }
   const std::string first = full_index(acc.env, 0);
-  for (int v = 0; v < shape_.num_vectors; ++v) {
-    const int in_block = std::min(shape_.lanes, split(0) - v * shape_.lanes);
-    const std::string base = fmt::format("{} + {}", first, v * shape_.lanes);
-    const std::string sums = fmt::format("{}_{}", acc.name, v);
-    if (shape_.binding.exact[0]) {
-      flush_lanes(sums, base, in_block);
-      continue;
-    }
-    out_.open("if ({} + {} <= d0) {{", base, in_block);
-    flush_lanes(sums, base, in_block);
-    out_.close();
-    out_.open("else {{");
-    // By way of memory: a vector of which lanes are picked at run time would be there from the start.
-    out_.line("value_t rest[{}];", shape_.lanes);
-    out_.line("store{}(rest, {});", vec(), sums);
-    out_.line("for (int64_t lane = 0; lane < d0 - ({}); ++lane) {} {} rest[lane];", base,
-              output_of_lane(base, "lane"), assign);
-    out_.close();
-  }
+  if (shape_.axis == VectorAxis::kBlock) return flush_rows(rows_of_block(acc), first, split(0));
+  for (int v = 0; v < shape_.num_vectors; ++v)
+    flush_rows(fmt::format("{}_{}", acc.name, v), fmt::format("{} + {}", first, v * shape_.lanes),
+               std::min(shape_.lanes, split(0) - v * shape_.lanes));
+}
+
+/// The first `count` lanes of a vector of sums, of rows from `base` on, as far as these exist.
+void Emitter::flush_rows(const std::string& sums, const std::string& base, int count) {
+  if (shape_.binding.exact[0]) return flush_lanes(sums, base, count);
+  out_.open("if ({} + {} <= d0) {{", base, count);
+  flush_lanes(sums, base, count);
+  out_.close();
+  out_.open("else {{");
+  // By way of memory: a vector of which lanes are picked at run time would be there from the start.
+  out_.line("value_t rest[{}];", shape_.lanes);
+  out_.line("store{}(rest, {});", vec(), sums);
+  out_.line("for (int64_t lane = 0; lane < d0 - ({}); ++lane) {} {} rest[lane];", base,
+            output_of_lane(base, "lane"), shape_.stores ? "=" : "+=");
+  out_.close();
 }
 
 /// The output of a lane when the first one's row is `base`.
@@ -131,15 +150,16 @@ std::string Emitter::output_of_lane(const std::string& base, const std::string& 
 
 /// The first `count` lanes of a vector of sums, all of rows that exist.
 void Emitter::flush_lanes(const std::string& sums, const std::string& base, int count) {
-  if (count < shape_.lanes || format().sort_window > 1) {
+  const bool half = shape_.lanes > 2 && 2 * count == shape_.lanes;
+  if ((count < shape_.lanes && !half) || format().sort_window > 1) {
     for (int lane = 0; lane < count; ++lane)
       out_.line("{} {} {}[{}];", output_of_lane(base, std::to_string(lane)), shape_.stores ? "=" : "+=", sums,
                 lane);
     return;
   }
   const std::string at = fmt::format("out + ({}{})", base, shape_.carries ? " - row_shift" : "");
-  out_.line("store{0}({1}, {2}{3});", vec(), at, shape_.stores ? "" : fmt::format("load{}({}) + ", vec(), at),
-            sums);
+  out_.line("store{0}({1}, {2}{3});", count, at, shape_.stores ? "" : fmt::format("load{}({}) + ", count, at),
+            half ? fmt::format("low{}({})", vec(), sums) : sums);
 }
 
 }  // namespace waco::codegen

@@ -1,4 +1,6 @@
 // Names and expressions: coordinates, level positions and rows of dense operands (see emitter.hpp).
+#include <fmt/ranges.h>
+
 #include "waco/base/error.hpp"
 #include "waco/codegen/emitter.hpp"
 
@@ -14,6 +16,23 @@ bool Emitter::is_output(Var var) const {
 
 std::string Emitter::vec() const {
   return std::to_string(shape_.lanes);
+}
+
+std::string Emitter::pick(const std::string& a, const std::string& b, const std::vector<int>& lanes) const {
+  return fmt::format("WACO_PICK{}({}, {}, {})", lanes.size(), a, b, fmt::join(lanes, ", "));
+}
+
+int Emitter::operand_width() const {
+  if (op() != schedule::Op::kSpmv) return 0;
+  if (shape_.axis == VectorAxis::kBlock) return shape_.lanes;
+  for (const Loop& loop : shape_.nest.loops)
+    if (loop.unrolled && loop.vars[0] == Var{1, true}) return split(1);
+  return 0;
+}
+
+bool Emitter::reads_past_edge() const {
+  const int width = operand_width();
+  return width > 0 && (width > split(1) || !shape_.binding.exact[1]);
 }
 
 std::string Emitter::fresh(const std::string& prefix) {

@@ -70,6 +70,31 @@ bool walks_last_level_alone(const KernelShape& shape, const Loop& loop) {
   return loop.kind == LoopKind::kCompressed && loop.vars.size() == 1 && loop.level == last;
 }
 
+/// Vectors along all of a dense block whose columns follow one another: fewer than those along its columns,
+/// which small ones leave partly empty, but what they multiply has to be put in place. They have 32 bytes:
+/// wider ones are emptier, too, and were no faster on Zen 4.
+bool choose_block(KernelShape& shape, int target_lanes) {
+  constexpr int kVectorBytes = 32;
+  const auto& nest = shape.nest;
+  const auto& levels = shape.point.format.levels;
+  const Var column{1, true}, row{0, true};
+  const size_t num_loops = nest.loops.size();
+  if (static_cast<size_t>(nest.num_runtime) + 2 != num_loops || levels.size() < 2 ||
+      nest.loops[num_loops - 2].vars[0] != column || levels[levels.size() - 2].var != column ||
+      levels.back().var != row)
+    return false;
+  const int rows = split_of(shape, row), columns = split_of(shape, column);
+  int lanes = std::min(target_lanes, kVectorBytes / schedule::value_bytes(shape.point.problem.type));
+  while (lanes > rows * columns) lanes /= 2;
+  const int vectors = (rows * columns + lanes - 1) / lanes;
+  if (rows > lanes || columns > lanes || vectors >= columns * column_vectors(rows, target_lanes).count)
+    return false;
+  shape.axis = VectorAxis::kBlock;
+  shape.lanes = lanes;
+  shape.num_vectors = vectors;
+  return true;
+}
+
 void choose_spmv_axis(KernelShape& shape, int target_lanes) {
   const auto& nest = shape.nest;
   const auto& levels = shape.point.format.levels;
@@ -86,9 +111,11 @@ void choose_spmv_axis(KernelShape& shape, int target_lanes) {
       if (alone && lanes >= 2)
         shape.axis = VectorAxis::kLanes, shape.lanes = lanes, shape.num_vectors = split / lanes;
     } else if (on_last_level && is_output(op, var)) {
+      if (choose_block(shape, target_lanes)) return;
+      const ColumnVectors vectors = column_vectors(split, target_lanes);
       shape.axis = VectorAxis::kBlockOutput;
-      shape.lanes = std::max(2, std::min(target_lanes, next_power_of_two(split)));
-      shape.num_vectors = (split + shape.lanes - 1) / shape.lanes;
+      shape.lanes = vectors.lanes;
+      shape.num_vectors = vectors.count;
     } else if (on_last_level) {
       const int lanes = largest_power_of_two_divisor(split, target_lanes);
       if (lanes >= 2)
@@ -266,11 +293,31 @@ bool may_skip(const KernelShape& shape, const Loop& loop) {
 
 int unrolled_outputs(const KernelShape& shape) {
   int product = 1;
-  for (const Loop& loop : shape.nest.loops)
-    if (loop.unrolled && is_output(shape.point.problem.op, loop.vars[0]) &&
-        shape.axis != VectorAxis::kLanes && shape.axis != VectorAxis::kBlockOutput)
+  for (int d = shape.nest.num_runtime; d < static_cast<int>(shape.nest.loops.size()); ++d) {
+    const Loop& loop = shape.nest.loops[static_cast<size_t>(d)];
+    if (loop.unrolled && is_output(shape.point.problem.op, loop.vars[0]) && !runs_along_vector(shape, d))
       product *= split_of(shape, loop.vars[0]);
+  }
   return product;
+}
+
+bool runs_along_vector(const KernelShape& shape, int depth) {
+  const int num_loops = static_cast<int>(shape.nest.loops.size());
+  switch (shape.axis) {
+    case VectorAxis::kLanes:
+    case VectorAxis::kBlockOutput:
+    case VectorAxis::kBlockReduced:
+      return depth == num_loops - 1;
+    case VectorAxis::kBlock:
+      return depth >= num_loops - 2;
+    default:
+      return false;
+  }
+}
+
+ColumnVectors column_vectors(int rows, int target_lanes) {
+  const int lanes = std::max(2, std::min(target_lanes, next_power_of_two(rows)));
+  return {lanes, (rows + lanes - 1) / lanes};
 }
 
 int num_registers(const Binding& binding) {

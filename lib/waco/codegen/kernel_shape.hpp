@@ -13,6 +13,7 @@ enum class VectorAxis {
   kDense,         ///< the dense index
   kLanes,         ///< the lanes of an E or L slice: coordinates differ, values are contiguous
   kBlockOutput,   ///< an unrolled inner output index whose values are contiguous (columns of a dense block)
+  kBlock,         ///< all of a small dense block, column after column: lanes are of several columns
   kBlockReduced,  ///< an unrolled inner reduction index whose values are contiguous (rows of a dense block)
   kPositions,     ///< consecutive nonzeros of a C level
 };
@@ -61,6 +62,16 @@ bool may_skip(const KernelShape& shape, const schedule::Loop& loop);
 /// Output elements (rows, for a dense index) of the unrolled loops that have sums of their own: along a
 /// vector of them they are one.
 int unrolled_outputs(const KernelShape& shape);
+
+/// Whether the values of loop number `depth` are lanes of a vector (spmv).
+bool runs_along_vector(const KernelShape& shape, int depth);
+
+/// How the rows of a dense block fill vectors of their own, one or more for each column (kBlockOutput).
+struct ColumnVectors {
+  int lanes = 2;
+  int count = 1;  ///< of a column
+};
+ColumnVectors column_vectors(int rows, int target_lanes);
 
 /// Vector registers of the target: 32 with 512-bit vectors, else 16.
 int num_registers(const Binding& binding);

@@ -41,9 +41,19 @@ Block block_of(const KernelShape& shape) {
   return block;
 }
 
+/// Vectors of a dense block's column where each column has its own.
+int vectors_of_column(const KernelShape& shape) {
+  const int lanes = shape.binding.vector_bytes / schedule::value_bytes(shape.point.problem.type);
+  return codegen::column_vectors(shape.point.format.split[0], lanes).count;
+}
+
 /// Whether every nonzero in flight has sums of its own. Where several share one they count as if all did:
 /// learned models were trained with these terms.
 bool has_own_sums(const KernelShape& shape) {
+  if (shape.axis == VectorAxis::kBlock)
+    return shape.copies > 1 && !shape.copies_are_outputs &&
+           shape.nest.innermost_sparse >= shape.scope_depth &&
+           vectors_of_column(shape) * shape.copies <= codegen::num_registers(shape.binding) - 3;
   return shape.copies > 1 && shape.accumulator_groups == shape.copies;
 }
 
@@ -69,11 +79,14 @@ void spmv_code(const KernelShape& shape, const Block& block, const CoreRates& ra
       code.scope_cycles += vectors * 2;
       break;
     }
-    case VectorAxis::kBlockOutput:
-      body = {block.reduced * vectors, block.reduced * (vectors + 1), 0, 2};
+    case VectorAxis::kBlock:  // as if along the columns: learned models were trained with these terms
+    case VectorAxis::kBlockOutput: {
+      const double each = vectors_of_column(shape);
+      body = {block.reduced * each, block.reduced * (each + 1), 0, 2};
       chain = block.reduced;
-      code.scope_cycles += vectors * 2;
+      code.scope_cycles += each * 2;
       break;
+    }
     case VectorAxis::kBlockReduced:
       body = {block.outputs * vectors, (block.outputs + 1) * vectors, 0, 2};
       code.scope_cycles += block.outputs * sum_cycles;
