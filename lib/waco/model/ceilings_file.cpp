@@ -152,12 +152,14 @@ Ceilings load_ceilings(int threads, const std::filesystem::path& folder) {
 
 Ceilings load_or_measure_ceilings(int threads, const std::filesystem::path& folder) {
   if (folder.empty()) return measure_ceilings(threads);
-  Ceilings c = default_ceilings(threads);
-  const auto path = file_of(c, folder);
-  if (load(path, c)) return c;
-  c = measure_ceilings(threads);
-  if (c.measured) store(path, c);
-  return c;
+  Ceilings kept = default_ceilings(threads);
+  const auto path = file_of(kept, folder);
+  if (load(path, kept)) return kept;
+  const Ceilings fresh = measure_ceilings(threads);
+  // What another process has stored meanwhile counts: all on a machine are to rank alike.
+  if (load(path, kept)) return kept;
+  if (fresh.measured) store(path, fresh);
+  return fresh;
 }
 
 }  // namespace waco::model
