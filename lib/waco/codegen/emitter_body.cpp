@@ -278,11 +278,11 @@ void Emitter::emit_dense_leaves(const std::vector<Leaf>& all) {
 /// last column, which is 0 in a copy that takes the operand's place there.
 std::string Emitter::block_operand(const Env& env) {
   const std::string& block = env.coordinate[1][0];
-  const std::string whole = fmt::format("dense0 + {} * {}", block, split(1));
-  if (!reads_past_edge()) return named("block:" + block, "value_t*", "b", whole);
-  return named(
-      "block:" + block, "value_t*", "b",
-      fmt::format("{0} < whole_blocks ? {1} : edge + ({0} - whole_blocks) * {2}", block, whole, split(1)));
+  std::string begin = fmt::format("dense0 + {} * {}", block, split(1));
+  if (reads_past_edge())
+    begin =
+        fmt::format("{0} < whole_blocks ? {1} : edge + ({0} - whole_blocks) * {2}", block, begin, split(1));
+  return named("block:" + block, "value_t*", "b", begin);
 }
 
 /// The operand as one vector of a block needs it: for every lane the element of its column. Lanes past the
