@@ -8,8 +8,8 @@
 # times count. Results are kept in FOLDER: killed at any moment, the same command continues.
 #
 #   -o FOLDER          where results are kept
-#   --problems "P..."  of op[:rhs] (default: "spmv spmm:256 sddmm:256 mttkrp:16"); tensors are for mttkrp, matrices for
-#                      the others
+#   --problems "P..."  of op[:rhs][:type] (default: "spmv spmm:256 sddmm:256 mttkrp:16", of f32); tensors are for mttkrp,
+#                      matrices for the others
 #   --models FOLDER    holds model folders OP or OP-NAME with their indexes inside (default: data/models), of which waco-tune
 #                      chooses; where there is none for an op, or none of about that rhs, the closed-form model does everything
 #   --datasets FOLDER  datasets of the models (default: data/datasets): matrices that a model was trained on are left out
@@ -217,31 +217,35 @@ warm_up() {
     mv "$here/cache/first.part" "$here/cache/first"
 }
 
-# Problem $1, op[:rhs], on all inputs that are for it.
+# Problem $1, op[:rhs][:type], on all inputs that are for it.
 evaluate_problem() {
   problem=$1
   op=${problem%%:*}
-  local rhs=1 model sample input seen=""
+  local rhs=1 type=f32 model sample input seen="" name
   case $op in spmm | sddmm) rhs=256 ;; mttkrp) rhs=16 ;; spmv) ;; *) fail "there is no op '$op'" ;; esac
-  [[ $problem != *:* ]] || rhs=${problem#*:}
+  [[ $problem =~ ^[a-z]+(:([0-9]+))?(:(f32|f64))?$ ]] || fail "'$problem' is not of the form op[:rhs][:type]"
+  rhs=${BASH_REMATCH[2]:-$rhs} type=${BASH_REMATCH[4]:-$type}
+  # Results of f32 have no type in their names.
+  name=$op$rhs
+  [ "$type" = f32 ] || name+=-$type
   sample=$root/data/samples/mesh_3dof.mtx.gz
   [ "$op" != mttkrp ] || sample=$root/data/samples/events.tns.gz
-  problem_options=(--op "$op")
+  problem_options=(--op "$op" --type "$type")
   [ "$op" = spmv ] || problem_options+=(--rhs "$rhs")
   model=$(choose_model) || fail "$problem: no model can be chosen; see $folder/log" 1
   if [ -n "$model" ]; then
     model_kind=learned own_ways=$ways
     model_options=(--model "$model")
-    here=$folder/$op$rhs-$(jq -r '.weights_hash[:8]' "$model/model.json")
+    here=$folder/$name-$(jq -r '.weights_hash[:8]' "$model/model.json")
     [ $with_trained -eq 1 ] || seen=$(trained_on "$model")
   else
     say "$problem: no learned model in $models; the closed-form model ranks everything"
     model_kind=closed-form own_ways=$(sed 's/\bclosed\b *//' <<<"$ways")
     model_options=(--model none)
-    here=$folder/$op$rhs-closed-form
+    here=$folder/$name-closed-form
   fi
   mkdir -p "$here/contest" "$here/cache" "$here/summary"
-  echo "${here##*/}" >"$folder/$op$rhs.current"
+  echo "${here##*/}" >"$folder/$name.current"
   warm_up || { [ $stopped -eq 1 ] && return 0; fail "$problem: the first run failed; see $folder/log" 1; }
   while read -r input <&3; do
     if [ "$op" = mttkrp ]; then is_tensor "$input" || continue; else is_matrix "$input" || continue; fi
