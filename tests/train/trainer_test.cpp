@@ -136,6 +136,42 @@ TEST_CASE("trainer: categories that were never seen stay 0 in the tables and oth
   CHECK(num_unused > 0);
 }
 
+TEST_CASE("trainer: an input that a first model could not learn from has no effect at first, and is learned",
+          "[train]") {
+  TemporaryFolder folder;
+  Network first = data().network();
+  std::vector<Example> mixed;
+  for (const Example* example : data().training) {
+    mixed.push_back(*example);
+    mixed.push_back(*example);
+    mixed.back().problem[1] = 1;  // f64
+    // Of doubles the slow points are the fast ones.
+    for (Label& label : mixed.back().group.labels) label.cost = -label.cost;
+  }
+  std::vector<const Example*> training;
+  for (const Example& example : mixed) training.push_back(&example);
+
+  Network second(first.dims(), nullptr);
+  second.standardise(training);
+  second.start_from(first.save());
+  const auto started = weights_of(second);
+  CHECK(weights_of(first).at("input.problem.scale") == std::vector<float>{0, 0});
+  CHECK(started.at("input.problem.scale")[0] == 0);
+  CHECK(started.at("input.problem.scale")[1] == Approx(2));
+  CHECK(started.at("input.features.scale") == weights_of(first).at("input.features.scale"));
+  const LossOptions loss;
+  CHECK(costs_of(second, training, loss).corrected == costs_of(first, training, loss).corrected);
+
+  train_network(second, training, training, options_of(30), folder.path() / "c", false, {});
+  std::vector<const Group*> doubles;
+  std::vector<const Example*> judged;
+  for (size_t n = 1; n < training.size(); n += 2) {
+    judged.push_back(training[n]);
+    doubles.push_back(&training[n]->group);
+  }
+  CHECK(metrics_of(doubles, costs_of(second, judged, loss).corrected).pairwise_accuracy > 0.6);
+}
+
 TEST_CASE("trainer: with frozen embeddings only the predictor changes", "[train]") {
   TemporaryFolder folder;
   Network network = data().network();

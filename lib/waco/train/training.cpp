@@ -249,7 +249,8 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
 
   network.standardise(data.training);
   network.clear_unused_rows(data.training);
-  if (!options.init.empty()) network.load(load_weights(options.init, data.records.op, options.extractor));
+  if (!options.init.empty())
+    network.start_from(load_weights(options.init, data.records.op, options.extractor));
   const History history = train_network(network, data.training, data.validation, training,
                                         folder.checkpoint(), options.resume, stop);
   if (history.best == 0)

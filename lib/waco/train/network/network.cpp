@@ -248,4 +248,29 @@ void Network::load(const model::TensorFile& file) {
     for (auto& [name, tensor] : *tensors) assign(tensor, file.get(name, tensor.sizes().vec()).data);
 }
 
+void Network::start_from(const model::TensorFile& file) {
+  const model::TensorFile own = save();
+  load(file);
+  if (!extractor_) begin_new_inputs("features", own, "pattern.fc1", 0);
+  begin_new_inputs("problem", own, "pattern.fc1", dims_.extracted);
+  begin_new_inputs("numbers", own, "embedder.numbers", 0);
+  begin_new_inputs("terms", own, "correct.terms", 0);
+}
+
+void Network::begin_new_inputs(const std::string& input, const model::TensorFile& own,
+                               const std::string& layer, int64_t first) {
+  const torch::NoGradGuard no_grad;
+  torch::Tensor mean = fixed_.at("input." + input + ".mean");
+  torch::Tensor scale = fixed_.at("input." + input + ".scale");
+  const std::vector<int64_t> shape = scale.sizes().vec();
+  const std::vector<float>& own_mean = own.get("input." + input + ".mean", shape).data;
+  const std::vector<float>& own_scale = own.get("input." + input + ".scale", shape).data;
+  for (int64_t i = 0; i < shape[0]; ++i) {
+    if (scale[i].item<float>() != 0) continue;
+    mean[i] = own_mean[static_cast<size_t>(i)];
+    scale[i] = own_scale[static_cast<size_t>(i)];
+    weights_.at(layer + ".weight").select(1, first + i).zero_();
+  }
+}
+
 }  // namespace waco::train

@@ -75,9 +75,16 @@ class Network {
   model::TensorFile save() const;
   /// Throws InputError when a tensor is missing or has another shape.
   void load(const model::TensorFile& file);
+  /// As `load`, to learn on from it: real-valued inputs that were the same in all of that network's examples,
+  /// which it could not learn from, keep the standardisation they have, and start without an effect.
+  void start_from(const model::TensorFile& file);
 
  private:
   void add_linear(const std::string& name, int64_t outputs, int64_t inputs, bool bias = true);
+  /// Standardises the new inputs of `start_from` as `own` does, and makes 0 their columns, which begin at
+  /// `first`, of a layer's weights.
+  void begin_new_inputs(const std::string& input, const model::TensorFile& own, const std::string& layer,
+                        int64_t first);
   void set_input(const std::string& name, const std::vector<std::vector<float>>& rows);
   torch::Tensor standardised(const std::string& input, const torch::Tensor& values) const;
   torch::Tensor linear(const std::string& name, const torch::Tensor& input) const;
