@@ -24,6 +24,8 @@ void calibrate(const Options& options, schedule::Op op, const StopToken& stop) {
   calibration.start = tune::calibration_start(op, options.ranking.model);
   calibration.matrices = options.inputs.paths;
   calibration.lists = options.inputs.lists;
+  calibration.type = options.problem.type;
+  calibration.rhs = options.problem.rhs;
   calibration.minutes = options.minutes;
   calibration.threads = options.common.threads;
   calibration.compiler = options.common.compiler;

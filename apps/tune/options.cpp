@@ -26,6 +26,10 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 unreadable input, 4 verification failed
 void check_calibrated(const Options& options, bool any_inputs) {
   if (any_inputs && options.problem.op.empty() && options.ranking.model.empty())
     throw UsageError("--calibrate takes matrices with --op only: not every op is for them");
+  const std::optional<schedule::Op> op = schedule::parse_op(options.problem.op);
+  if (options.problem.rhs && !(op && schedule::has_dense_index(*op)))
+    throw UsageError(
+        "--calibrate takes --rhs only with an --op that has a dense index: spmm, sddmm or mttkrp");
   for (const auto* names : {&options.inputs.paths, &options.inputs.lists})
     if (std::find(names->begin(), names->end(), "-") != names->end())
       throw UsageError("--calibrate reads its matrices again and again, which stdin can't be: name a file");
@@ -93,8 +97,7 @@ bool parse(int argc, char** argv, Options& options) {
     app.get_option(name)->excludes(calibrate);
     app.get_option(name)->excludes(prepare);
   }
-  for (const char* name :
-       {"--type", "--rhs", "--max-fill", "--space", "--index", "--search", "--seed", "--prepare"})
+  for (const char* name : {"--max-fill", "--space", "--index", "--search", "--seed", "--prepare"})
     app.get_option(name)->excludes(calibrate);
   for (const char* name : {"--top", "--search", "--space"})
     app.get_option(name)->excludes(app.get_option("--schedule"));

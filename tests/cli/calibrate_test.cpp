@@ -137,6 +137,26 @@ TEST_CASE("cli: a calibrated model is this machine's, and is taken from then on"
   CHECK(parse_file(bench.users_model() + "/model.json") == manifest);
 }
 
+TEST_CASE("cli: a model is calibrated for the type that is named, with what was measured of others",
+          "[cli]") {
+  const Bench bench;
+  const RunResult doubles = bench.calibrate().with("--type", "f64").run();
+  INFO(doubles.err);
+  REQUIRE(doubles.ok());
+  const json first = parse_file(bench.users_model() + "/model.json");
+  CHECK(first["types"] == json{"f64"});
+  const RunResult floats = bench.calibrate().with("--type", "f32").run();
+  INFO(floats.err);
+  REQUIRE(floats.ok());
+  const fs::path work = *fs::directory_iterator(bench.work.path("home/waco/calibration"));
+  CHECK(fs::exists(work / "f32-1.jsonl"));
+  CHECK(fs::exists(work / "f64-1.jsonl"));
+  CHECK(floats.err.find(" 0 of them new") == std::string::npos);
+  // What was replaced is the model of doubles alone, if the one of both ranks better.
+  if (floats.err.find("no better") == std::string::npos)
+    CHECK(parse_file(bench.users_model() + "/model.json")["types"] == json({"f32", "f64"}));
+}
+
 TEST_CASE("cli: a calibration that is ended leaves the user's model and goes on", "[cli]") {
   const Bench bench;
   fs::create_directories(bench.users_model());
@@ -197,7 +217,8 @@ TEST_CASE("cli: calibration says what it lacks", "[cli]") {
   check_refused(tune().with("--calibrate", "--op", "spmv", "--list", one, "--list", "-"), 2, "stdin");
   for (const char* flag : {"--json", "--check"})
     check_refused(tune().with("--calibrate", "--op", "spmv", flag), 2, "excludes");
-  check_refused(tune().with("--calibrate", "--op", "spmm", "--rhs", "64"), 2, "excludes");
+  check_refused(tune().with("--calibrate", "--rhs", "64"), 2, "dense index");
+  check_refused(tune().with("--calibrate", "--op", "spmv", "--rhs", "64"), 2, "dense index");
 
   const fs::path alone = bench.work.path("alone");
   fs::create_directories(alone);

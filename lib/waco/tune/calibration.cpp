@@ -127,9 +127,11 @@ class Calibration {
     return content_hash(json(compared).dump() + threads_).substr(0, 12);
   }
 
-  /// A dataset for each type and size of the dense index that the model was trained on, in equal times.
+  /// A dataset for each type and size of the dense index, in equal times; those of other ones that are there
+  /// already count, too.
   void collect() {
-    const json types = manifest_.at("types"), sizes = manifest_.at("rhs");
+    const json types = options_.type.empty() ? manifest_.at("types") : json::array({options_.type});
+    const json sizes = options_.rhs ? json::array({*options_.rhs}) : manifest_.at("rhs");
     const double seconds = options_.minutes * 60 / static_cast<double>(types.size() * sizes.size());
     for (const std::string type : types)
       for (const int64_t rhs : sizes) {
@@ -143,8 +145,10 @@ class Calibration {
         if (code != ExitCode::kDone && code != ExitCode::kPartial)
           throw EnvironmentError(fmt::format("waco-collect failed ({})", end.describe()),
                                  code == ExitCode::kCompiler ? code : ExitCode::kFailed);
-        if (fs::exists(file)) datasets_.push_back(file);
       }
+    for (const auto& entry : fs::directory_iterator(work_))
+      if (entry.path().extension() == ".jsonl") datasets_.push_back(entry.path());
+    std::sort(datasets_.begin(), datasets_.end());
   }
 
   std::vector<std::string> collect_command(const std::string& type, int64_t rhs, double seconds,

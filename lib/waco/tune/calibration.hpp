@@ -20,6 +20,8 @@ struct CalibrationOptions {
   ModelPlace start;                   ///< the model to fit, and its index
   std::vector<std::string> matrices;  ///< files, folders and
   std::vector<std::string> lists;     ///< lists to measure on; without any the built-in corpus
+  std::string type;                   ///< to measure; empty: those that the model was trained on
+  std::optional<int64_t> rhs;         ///< the same
   double minutes = 5;                 ///< of measuring
   int threads = 0;                    ///< 0: all that this process may use
   std::string compiler;               ///< empty: $CXX or the system's
@@ -42,7 +44,8 @@ struct CalibrationResult {
   std::filesystem::path kept;           ///< where what was replaced is now; empty when there was nothing
 };
 
-/// Measures for the given time, or until the corpus is done; fine-tunes `start`, the predictor alone
+/// Measures for the given time, or until the corpus is done; with that and what earlier calls measured
+/// fine-tunes `start`, the predictor alone
 /// or, where that is clearly better, the whole network; puts it in the place of the user's model in one step
 /// if it ranks this machine's validation matrices no worse than `start`, and better than the user's model.
 /// What was there is kept under another name. Measurements are kept: after any interruption the same call
