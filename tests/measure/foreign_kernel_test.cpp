@@ -1,6 +1,9 @@
 // Kernels from elsewhere on a worker's bench: right, wrong, overrunning, accumulating and throwing ones.
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstring>
+#include <optional>
+#include <thread>
 
 #include "small_tensors.hpp"
 #include "waco/base/error.hpp"
@@ -45,6 +48,24 @@ TEST_CASE("bench: a foreign kernel is verified like our own", "[measure]") {
                                           0);
   CHECK(wrong.status == Status::kWrong);
   CHECK(wrong.message.find("[7") != std::string::npos);
+}
+
+TEST_CASE("bench: a kernel is not called too slow for what took the processors a while", "[measure]") {
+  using namespace std::chrono_literals;
+  Bench bench = spmv_bench();
+  std::optional<std::chrono::steady_clock::time_point> first;
+  const auto disturbed = [&](void* out) {
+    if (!first) first = std::chrono::steady_clock::now();
+    if (std::chrono::steady_clock::now() - *first < 15ms) std::this_thread::sleep_for(1ms);
+    spmv(bench, static_cast<float*>(out), true);
+  };
+  CHECK_FALSE(bench.prepare({disturbed, {}}, 500e3).censored);
+
+  const auto slow = [&](void* out) {
+    std::this_thread::sleep_for(1ms);
+    spmv(bench, static_cast<float*>(out), true);
+  };
+  CHECK(bench.prepare({slow, {}}, 500e3).censored);
 }
 
 TEST_CASE("bench: a foreign kernel that accumulates, overruns or throws is found out", "[measure]") {

@@ -59,7 +59,7 @@ class Bench {
   /// Packs, loads, runs twice and compares both results; `entrant` is ready when the status is ok. A
   /// contestant whose fastest run takes longer than `censor_ns` (0: no limit) is marked censored. It is run
   /// only once when that is far off, and a few times more when it is so short that the scheduler may be to
-  /// blame.
+  /// blame, after a pause, too, in which others may be done.
   Preparation prepare(const Contestant& contestant, double censor_ns, Entrant& entrant);
 
   /// The same for a kernel from elsewhere; what it throws makes its status kCrash, unless it is a lack of
