@@ -76,6 +76,15 @@ TEST_CASE("closed_form: more threads than cores do not help", "[model]") {
   CHECK(cost(mesh, kSpmmCsr + "i static x2") < cost(mesh, kSpmmCsr + "i static x8"));
 }
 
+TEST_CASE("closed_form: additions to memory wait for each other only in the same row", "[model]") {
+  const auto graph = waco::test::uniform(20000, 20000, 640000, 7);
+  const std::string tiles = "spmv f32 | A: i1:U k1:C ", schedule = " | par: i1 dynamic,1 x2";
+  const double by_column = cost(graph, tiles + "k0:C i0:S [i/4096 k/4096] | loop: i1 k1 k0 i0" + schedule);
+  const double by_row = cost(graph, tiles + "i0:C k0:S [i/4096 k/4096] | loop: i1 k1 i0 k0" + schedule);
+  INFO(by_column << " ns column after column, " << by_row << " row after row");
+  CHECK(by_column < 1.3 * by_row);
+}
+
 TEST_CASE("closed_form: column tiles outside of everything pay for reading A again", "[model]") {
   const auto mesh = waco::test::fem(8000, 3);
   CHECK(cost(mesh, "spmm f32 J=256 | A: i:U k:C | loop: i j1 k j0 [j/64] | par: i static x2") <

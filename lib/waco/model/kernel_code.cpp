@@ -57,6 +57,14 @@ bool has_own_sums(const KernelShape& shape) {
   return shape.copies > 1 && shape.accumulator_groups == shape.copies;
 }
 
+/// Whether nonzeros that follow each other add to different outputs, as in tiles stored column after column.
+bool scatters(const KernelShape& shape) {
+  const int inner = shape.nest.innermost_sparse;
+  return inner >= 0 && inner < shape.scope_depth &&
+         schedule::mode_is_output(shape.point.problem.op,
+                                  shape.nest.loops[static_cast<size_t>(inner)].vars.back().index);
+}
+
 /// Instructions of `lanes` values picked by coordinates. In hardware wherever vectors have 64 bytes, also on
 /// Zen, whose kernels load one value after the other: learned models were trained with these terms.
 Instructions gather(double lanes, bool in_hardware) {
@@ -105,6 +113,11 @@ void spmv_code(const KernelShape& shape, const Block& block, const CoreRates& ra
       chain = block.reduced;
       code.scope_cycles += 2 * block.outputs;
       break;
+  }
+  if (scatters(shape)) {
+    // No addition waits for the one before, and sums go from memory to memory without being set to 0.
+    chain = 0;
+    code.scope_cycles /= 2;
   }
   code.body_cycles = body.cycles(rates);
   code.chain_cycles = chain * rates.latency / (has_own_sums(shape) ? shape.copies : 1);
