@@ -207,6 +207,9 @@ TEST_CASE("space: structured points hold the formats known to work", "[schedule]
   CHECK(spmv.size() > 200);
   CHECK(spmv.count("spmv f32 | A: i1:U k1:C i0:U k0:U [i/3 k/3] | loop: i1 k1 i0 k0 | par: i1 static x4"));
   CHECK(spmv.count("spmv f32 | A: i1:U i0:U k:L [i/8 sort:1024] | loop: i1 k i0 | par: i1 static x4"));
+  CHECK(
+      spmv.count("spmv f32 | A: i1:U k1:C k0:C i0:S [i/32768 k/32768] | loop: i1 k1 k0 i0 | par: i1 "
+                 "dynamic,1 x4"));
   const std::set<std::string> mttkrp = texts({Op::kMttkrp, 16, {5000, 5000, 5000}});
   CHECK(mttkrp.size() > 100);
   CHECK(mttkrp.count("mttkrp f32 J=16 | A: k:C l:C i:C | loop: k l i j | par: k static x4"));

@@ -194,6 +194,16 @@ class Seeds {
           add_variants(format_recipe(recipe, {rows, cols, 1}), {0, false},
                        {{Policy::kDynamic, 1}, kBalancedRows}, one_tile(1), {{1, 0}});
     }
+    coordinate_tiles();
+  }
+
+  /// Tiles with coordinates that list their nonzeros column after column: of a matrix whose rows have nothing
+  /// in common, part of x and part of y are in the caches at a time, and no row waits for its own sum.
+  void coordinate_tiles() {
+    for (const int32_t rows : {4096, 32768})
+      for (const int32_t cols : {4096, 32768})
+        add_variants(format_recipe("a1:U b1:C b0:C a0:S", {rows, cols, 1}), {0, false},
+                     {{Policy::kDynamic, 1}}, one_tile(1), {{1, 0}});
   }
 
   /// CSF in every order of the modes, parallel over its outermost mode or over the rows of the result.

@@ -13,15 +13,22 @@ namespace {
 // A different family that is predicted to be this much slower than the best is not worth a measurement.
 constexpr double kWorthMeasuring = 4;
 
+// Of SpMV, tiles with coordinates and the like: most matrices have no use for them, large graphs have.
+constexpr double kOthersWorthMeasuring = 2;
+
 struct Share {
   Kind kind;
   double share;  ///< of the results
+  double worth = kWorthMeasuring;
 };
 
 std::vector<Share> shares_of(schedule::Op op) {
   switch (op) {
     case schedule::Op::kSpmv:
-      return {{Kind::kRows, 0.2}, {Kind::kBlocks, 0.2}, {Kind::kSlices, 0.3}};
+      return {{Kind::kRows, 0.2},
+              {Kind::kBlocks, 0.2},
+              {Kind::kSlices, 0.3},
+              {Kind::kOther, 0.1, kOthersWorthMeasuring}};
     case schedule::Op::kMttkrp:
       return {{Kind::kRows, 0.4}, {Kind::kOther, 0.3}};
     default:
@@ -48,10 +55,12 @@ std::vector<Scored> select_diverse(Pool& pool, int num_results) {
   const auto best =
       std::find_if(order.begin(), order.end(), [&](size_t place) { return pool.feasible(place); });
   if (best == order.end()) return {};
-  const double worth = kWorthMeasuring * pool.scored()[*best].cost;
-  const std::span worthy(order.begin(), std::find_if(best, order.end(), [&](size_t place) {
-                           return pool.scored()[place].cost > worth;
-                         }));
+  const double least = pool.scored()[*best].cost;
+  const auto worth = [&](double times) {
+    return std::span(order.begin(), std::find_if(best, order.end(), [&](size_t place) {
+                       return pool.scored()[place].cost > times * least;
+                     }));
+  };
   const auto wanted = static_cast<size_t>(std::max(0, num_results));
   const size_t per_family = std::max<size_t>(1, (wanted * 2 + 4) / 5);
   std::vector<size_t> chosen;
@@ -75,14 +84,14 @@ std::vector<Scored> select_diverse(Pool& pool, int num_results) {
     families[kin.family]++;
     return true;
   };
-  for (const auto& [kind, share] : shares_of(pool.scored()[*best].point.problem.op)) {
+  for (const auto& [kind, share, times] : shares_of(pool.scored()[*best].point.problem.op)) {
     const auto quota = static_cast<size_t>(share * static_cast<double>(wanted) + 0.5);
-    fill(pool, worthy, std::min(wanted, chosen.size() + quota), chosen, taken,
+    fill(pool, worth(times), std::min(wanted, chosen.size() + quota), chosen, taken,
          [&, kind = kind](size_t place) {
            return kind_of(pool.scored()[place].point) == kind && is_new_kind(place);
          });
   }
-  fill(pool, worthy, wanted, chosen, taken, is_new_kind);
+  fill(pool, worth(kWorthMeasuring), wanted, chosen, taken, is_new_kind);
   fill(pool, order, wanted, chosen, taken, [&](size_t place) {
     if (!pool.feasible(place) || !policies.insert(policy_of(place)).second) return false;
     return families[pool.kinship(place).family]++ < 2 * per_family;
