@@ -28,6 +28,7 @@ constexpr const char* kExamples = R"(Examples:
   waco-collect --synthetic 6 --op spmv --per-matrix 20 --seed 7 -o data.jsonl
   waco-collect matrices/ --augment 2 --op spmm --rhs 256 -o spmm.jsonl
   waco-collect matrices/ --op spmv --per-matrix 15 --model models/spmv -o second.jsonl
+  waco-collect graphs/ --schedule "spmv f32 | A: k:U i:C | loop: k i | par: k balanced x2" -o graphs.jsonl
   waco-collect --list train.txt --op sddmm --shard 0/4 -o data.jsonl   (writes data.0-of-4.jsonl)
   waco-collect merge data.*-of-4.jsonl -o data.jsonl.gz
   waco-collect info data.jsonl.gz
@@ -72,7 +73,7 @@ void add_collect_options(CLI::App& app, Options& options) {
   app.add_option("--augment", options.num_copies, "Reshaped copies of every matrix")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
-  tune::add_problem_options(app, options.problem, false);
+  tune::add_problem_options(app, options.problem);
   app.add_option("--per-matrix", options.per_matrix, "Records of each matrix")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
@@ -188,7 +189,12 @@ collect::CollectOptions collect_options(const Options& options) {
     throw UsageError("a dataset is collected uncompressed; 'waco-collect merge' writes .gz");
   collect::CollectOptions result;
   result.inputs = options.inputs;
-  result.problem = tune::choose_problem(options.problem).problem;
+  const tune::ChosenProblem chosen = tune::choose_problem(options.problem);
+  result.problem = chosen.problem;
+  result.asked = chosen.points;
+  if (result.asked.size() >= static_cast<size_t>(options.per_matrix))
+    throw UsageError(fmt::format("--per-matrix {} has no room for fixed_csr and {} schedules",
+                                 options.per_matrix, result.asked.size()));
   result.threads = options.common.threads;
   result.compiler = options.common.compiler;
   result.seed = options.common.seed;

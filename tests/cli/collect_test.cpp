@@ -347,6 +347,9 @@ TEST_CASE("cli: wrong uses of waco-collect end with code 2 or 3, touch nothing a
   complains(collect().with(matrix, "--op", "spmv", "-o", output + ".gz"), 2, "merge");
   complains(collect().with(matrix, "--op", "spmv", "-o", output, "--shard", "4/4"), 2, "4/4");
   complains(collect().with(matrix, "--op", "spmv", "-o", output, "--per-matrix", "0"), 2, "per-matrix");
+  const std::string csr = "spmv f32 | A: i:U k:C | loop: i k | par: serial";
+  complains(collect().with(matrix, "--schedule", csr, "-o", output, "--per-matrix", "1"), 2, "no room");
+  complains(collect().with(matrix, "--schedule", csr, "--op", "spmm", "-o", output), 2, "contradicts");
   complains(collect().with(work.path("missing.mtx"), "--op", "spmv", "-o", output), 3, "missing.mtx");
   complains(collect().with(matrix, "--op", "spmv", "-o", matrix), 3, "waco-dataset");
   complains(Program("waco-collect").with("info", matrix), 3, "waco-dataset");

@@ -51,6 +51,8 @@ nlohmann::ordered_json collection_json(const CollectOptions& options, int thread
                                  {"censor_ratio", options.censor_ratio},
                                  {"validation_share", options.validation_share},
                                  {"max_fill", options.max_fill}};
+  for (const schedule::SuperSchedule& point : options.asked)
+    json["schedules"].push_back(schedule::to_text(point));
   if (options.learned) {
     const auto& index = options.learned->index;
     json["model"] = options.learned->model.hash();
@@ -123,6 +125,7 @@ class Collection {
     choice.problem = options_.problem;
     choice.threads = threads_;
     choice.per_matrix = options_.per_matrix;
+    choice.asked = options_.asked;
     choice.seed = options_.seed;
     choice.max_fill = options_.max_fill;
     // Of all memory, not of what is free now, and of the machine that began the file: the points must be the

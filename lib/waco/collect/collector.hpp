@@ -24,6 +24,8 @@ struct CollectOptions {
   std::string compiler;  ///< empty: $CXX or the system's
   uint64_t seed = 1;
   int per_matrix = 100;
+  /// Measured on every matrix where they are feasible; fewer than `per_matrix`, of which they are a part.
+  std::vector<schedule::SuperSchedule> asked;
   int num_copies = 0;       ///< reshaped copies of every original
   double censor_ratio = 4;  ///< times fixed_csr; 0: nothing is censored
   double validation_share = 0.2;

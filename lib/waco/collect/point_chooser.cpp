@@ -73,11 +73,15 @@ bool PointChooser::take(const SuperSchedule& point, Stratum stratum, std::vector
 }
 
 std::vector<Choice> PointChooser::independent_points() {
-  const std::array<int, kNumStrata> sizes = strata_sizes(options_.per_matrix, options_.learned != nullptr);
   std::vector<Choice> choices;
   const SuperSchedule csr = schedule::csr_point(options_.problem, options_.threads);
   chosen_ = {schedule::to_text(csr)};
   choices.push_back({csr, Stratum::kFixedCsr});
+  int num_drawn = options_.per_matrix;
+  for (const SuperSchedule& point : options_.asked)
+    if (const auto legal = space_.repaired(point); legal && take(*legal, Stratum::kAsked, choices))
+      --num_drawn;
+  const std::array<int, kNumStrata> sizes = strata_sizes(num_drawn, options_.learned != nullptr);
   add_model_points(sizes[static_cast<size_t>(Stratum::kModel)], choices);
   add_learned_points(sizes[static_cast<size_t>(Stratum::kLearned)], choices);
   for (size_t n = 0; n < kNumStrata; ++n) {

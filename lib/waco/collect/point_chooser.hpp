@@ -33,6 +33,8 @@ struct ChoiceOptions {
   int vector_bytes = 32;          ///< of the compiler's target
   /// What the closed-form model takes, of `threads`; nullopt: the default ones of this kind of machine.
   std::optional<model::Ceilings> ceilings;
+  /// Measured wherever they are feasible, as parts of `per_matrix`, which has room for them; of `problem`.
+  std::vector<schedule::SuperSchedule> asked;
   /// Of the op: what it ranks first is measured, and neighbours of the best. Null: points of all strata.
   const search::Learned* learned = nullptr;
 };

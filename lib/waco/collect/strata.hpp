@@ -13,6 +13,7 @@ namespace waco::collect {
 /// In the order in which a matrix is measured. All but kNeighbours are the same whatever the times are.
 enum class Stratum : uint8_t {
   kFixedCsr,      ///< the baseline itself, always one
+  kAsked,         ///< named by the user
   kModel,         ///< what a search by the closed-form model would measure
   kLearned,       ///< what a search by a learned model would measure
   kBlocked,       ///< dense inner blocks
@@ -23,15 +24,15 @@ enum class Stratum : uint8_t {
   kUniform,       ///< any legal point
   kNeighbours,    ///< one change away from the best so far on the matrix
 };
-inline constexpr int kNumStrata = 10;
+inline constexpr int kNumStrata = 11;
 
 std::string_view name(Stratum stratum);  ///< "fixed_csr", "model", ... as records have it
 
-/// The family of formats a stratum draws from; none for fixed_csr, model, learned and neighbours.
+/// The family of formats a stratum draws from; none for fixed_csr, asked, model, learned and neighbours.
 std::optional<schedule::Stratum> family_of(Stratum stratum);
 
-/// Records of each stratum, in the order of Stratum, that make up `per_matrix` >= 1: fixed_csr one, the
-/// others by fixed shares. `by_learned`: a learned model chooses, and all others are neighbours.
+/// Records of each stratum, in the order of Stratum, that make up `per_matrix` >= 1: fixed_csr one, asked
+/// none, the others by fixed shares. `by_learned`: a learned model chooses, and all others are neighbours.
 std::array<int, kNumStrata> strata_sizes(int per_matrix, bool by_learned = false);
 
 }  // namespace waco::collect

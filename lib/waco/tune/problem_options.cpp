@@ -21,14 +21,13 @@ schedule::Problem defaults(const ProblemOptions& options,
 
 }  // namespace
 
-void add_problem_options(CLI::App& app, ProblemOptions& options, bool with_schedules) {
+void add_problem_options(CLI::App& app, ProblemOptions& options) {
   app.add_option("--op", options.op, "Operation: spmv, spmm, sddmm, mttkrp")
       ->check(CLI::IsMember({"spmv", "spmm", "sddmm", "mttkrp"}));
   app.add_option("--type", options.type, "Value type: f32 (default), f64")
       ->check(CLI::IsMember({"f32", "f64"}));
   app.add_option("--rhs", options.rhs, "Size of the dense index (default: 256; mttkrp: 16)")
       ->check(CLI::Range(int64_t{1}, schedule::kMaxRhs));
-  if (!with_schedules) return;
   app.add_option("--schedule", options.schedules, "A SuperSchedule in its text form; may be repeated")
       ->allow_extra_args(false);
 }

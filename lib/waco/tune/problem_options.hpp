@@ -22,8 +22,8 @@ struct ProblemOptions {
   std::vector<std::string> schedules;  ///< text forms
 };
 
-/// Adds --op, --type, --rhs and, unless points are not the user's to give, --schedule.
-void add_problem_options(CLI::App& app, ProblemOptions& options, bool with_schedules = true);
+/// Adds --op, --type, --rhs and --schedule.
+void add_problem_options(CLI::App& app, ProblemOptions& options);
 
 struct ChosenProblem {
   schedule::Problem problem;
