@@ -1,6 +1,7 @@
 // What is measured on a matrix: how much of each stratum, the same in every run, and shared structures.
 #include "waco/collect/point_chooser.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 #include <numeric>
@@ -56,7 +57,11 @@ TEST_CASE("strata: sizes add up, with fixed_csr always and few uniform points", 
           (static_cast<Stratum>(n) != Stratum::kLearned && static_cast<Stratum>(n) != Stratum::kAsked));
   CHECK(sizes[static_cast<size_t>(Stratum::kUniform)] < 10);
   const auto by_learned = strata_sizes(11, true);
-  CHECK(by_learned[static_cast<size_t>(Stratum::kLearned)] == 7);
+  CHECK(by_learned[static_cast<size_t>(Stratum::kLearned)] +
+            by_learned[static_cast<size_t>(Stratum::kModel)] ==
+        7);
+  CHECK(by_learned[static_cast<size_t>(Stratum::kLearned)] >
+        by_learned[static_cast<size_t>(Stratum::kModel)]);
   CHECK(by_learned[static_cast<size_t>(Stratum::kNeighbours)] == 3);
 }
 
@@ -102,7 +107,8 @@ TEST_CASE("choices: points that the user names come first, where they are feasib
   CHECK(std::ssize(choices) == 1 + options.per_matrix - 1 - sizes[static_cast<size_t>(Stratum::kNeighbours)]);
 }
 
-TEST_CASE("choices: a learned model chooses what it ranks first", "[collect]") {
+TEST_CASE("choices: a learned model chooses what it ranks first, beside what the closed-form model does",
+          "[collect]") {
   ChoiceOptions options = options_for(Op::kSpmm);
   const matrix::SparseTensor tensor = tensor_for(Op::kSpmm);
   const TemporaryFolder folder;
@@ -114,8 +120,13 @@ TEST_CASE("choices: a learned model chooses what it ranks first", "[collect]") {
     options.learned = learned.get();
     const std::vector<Choice> choices = choose(tensor, options);
     const auto sizes = strata_sizes(options.per_matrix, true);
-    REQUIRE(std::ssize(choices) == 1 + sizes[static_cast<size_t>(Stratum::kLearned)]);
-    for (size_t n = 1; n < choices.size(); ++n) CHECK(choices[n].stratum == Stratum::kLearned);
+    const auto chosen_by = [&](Stratum stratum) {
+      return std::count_if(choices.begin(), choices.end(),
+                           [&](const Choice& choice) { return choice.stratum == stratum; });
+    };
+    for (const Stratum stratum : {Stratum::kLearned, Stratum::kModel})
+      CHECK(chosen_by(stratum) == sizes[static_cast<size_t>(stratum)]);
+    CHECK(std::ssize(choices) == 1 + chosen_by(Stratum::kLearned) + chosen_by(Stratum::kModel));
     chosen.push_back(texts(choices));
   }
   CHECK(chosen[0] != chosen[1]);

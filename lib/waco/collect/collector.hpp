@@ -30,8 +30,8 @@ struct CollectOptions {
   double censor_ratio = 4;  ///< times fixed_csr; 0: nothing is censored
   double validation_share = 0.2;
   double max_fill = 20;
-  /// A model of the op: what it ranks first is measured, and neighbours of the best of these. Null: points of
-  /// all kinds.
+  /// A model of the op: what it and the closed-form model rank first is measured, and neighbours of the best
+  /// of these. Null: points of all kinds.
   std::shared_ptr<const search::Learned> learned;
   Shard shard;
   std::filesystem::path output;       ///< of the shard, see shard_path

@@ -32,7 +32,7 @@ std::string_view name(Stratum stratum);  ///< "fixed_csr", "model", ... as recor
 std::optional<schedule::Stratum> family_of(Stratum stratum);
 
 /// Records of each stratum, in the order of Stratum, that make up `per_matrix` >= 1: fixed_csr one, asked
-/// none, the others by fixed shares. `by_learned`: a learned model chooses, and all others are neighbours.
+/// none, the others by fixed shares. `by_learned`: both cost models choose, and all others are neighbours.
 std::array<int, kNumStrata> strata_sizes(int per_matrix, bool by_learned = false);
 
 }  // namespace waco::collect
