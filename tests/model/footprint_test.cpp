@@ -1,8 +1,12 @@
 // Footprint curves against windows counted by hand and by brute force.
 #include "waco/model/footprint.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdlib>
+#include <functional>
 #include <numeric>
 #include <set>
 
@@ -124,11 +128,53 @@ TEST_CASE("footprint: a sample of what is visited slice after slice needs no sor
   const auto blocks = waco::model::sampled_blocks(kRows, static_cast<int64_t>(rows.size()));
   REQUIRE(!blocks.empty());
   const auto sorted = waco::model::sample_accesses(rows, kRows, visits, blocks);
-  const auto counted = waco::model::sample_slices(rows, kRows, columns, pointers, blocks);
-  CHECK(counted.times == sorted.times);
+  const auto counted = waco::model::sample_slices(rows, true, kRows, columns, pointers, blocks);
   CHECK(counted.places == sorted.places);
   CHECK(counted.length == sorted.length);
   CHECK(counted.dim == sorted.dim);
+  REQUIRE(std::is_sorted(counted.times.begin(), counted.times.end(), std::less_equal<>()));
+  REQUIRE(counted.times.size() == sorted.times.size());
+  int64_t misplaced = 0;  // accesses of a slice come in order, but at about their time
+  for (size_t n = 0; n < sorted.times.size(); n++)
+    misplaced = std::max<int64_t>(misplaced, std::abs(counted.times[n] - sorted.times[n]));
+  CHECK(misplaced < 60);
+  const auto filtered = waco::model::sample_slices(rows, false, kRows, columns, pointers, blocks);
+  CHECK(filtered.times == counted.times);
+  CHECK(filtered.places == counted.places);
+  for (const int64_t grain : {1, 16}) {
+    const FootprintCurve exact = FootprintCurve::estimate(sorted, grain);
+    const FootprintCurve about = FootprintCurve::estimate(counted, grain);
+    for (const double window : {10.0, 1000.0, 30000.0, 300000.0}) {
+      INFO(grain << ' ' << window);
+      CHECK(about.distinct(window) == Approx(exact.distinct(window)).epsilon(0.01));
+      CHECK(about.miss_ratio(window) == Approx(exact.miss_ratio(window)).margin(0.01));
+    }
+  }
+}
+
+TEST_CASE("footprint: long traces have the same curve on any number of threads", "[model]") {
+  const int before = omp_get_max_threads();
+  waco::Random random(8);
+  constexpr int64_t kDim = 9000, kLength = 700000;
+  std::vector<int64_t> coords;  // sweeps, jumps
+  for (int64_t n = 0; n < kLength; n++)
+    coords.push_back(random.chance(0.7) ? n / 9 % kDim : static_cast<int64_t>(random.below(kDim)));
+  for (const int64_t grain : {1, 7, 64, 2048}) {
+    omp_set_num_threads(1);
+    const FootprintCurve alone(coords, grain, kDim / grain + 1);
+    for (const int threads : {2, 3, 5}) {
+      INFO(grain << ' ' << threads);
+      omp_set_num_threads(threads);
+      const FootprintCurve together(coords, grain, kDim / grain + 1);
+      CHECK(together.num_distinct() == alone.num_distinct());
+      CHECK(together.sequential() == alone.sequential());
+      for (double window = 1; window < kLength; window *= 1.3) {
+        CHECK(together.distinct(window) == alone.distinct(window));
+        CHECK(together.miss_ratio(window) == alone.miss_ratio(window));
+      }
+    }
+  }
+  omp_set_num_threads(before);
 }
 
 TEST_CASE("footprint: short traces and few coordinates are not sampled", "[model]") {

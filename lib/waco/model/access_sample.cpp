@@ -3,6 +3,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -116,32 +117,53 @@ AccessSample sample_rows(std::span<const int64_t> row_pointers, std::vector<int6
   return sample;
 }
 
-AccessSample sample_slices(std::span<const int64_t> coords, int64_t dim, std::span<const int64_t> slices,
-                           std::span<const int64_t> slice_pointers, std::vector<int64_t> blocks) {
-  constexpr int kBits = AccessSample::kBlockBits;
+AccessSample sample_slices(std::span<const int64_t> coords, bool coords_ascend, int64_t dim,
+                           std::span<const int64_t> slices, std::span<const int64_t> slice_pointers,
+                           std::vector<int64_t> blocks) {
   AccessSample sample = empty_sample(static_cast<int64_t>(coords.size()), dim, std::move(blocks));
-  const std::vector<int32_t> number = block_numbers(dim, sample.starts);
-  std::vector<int32_t> next(slice_pointers.begin(), slice_pointers.end());
   struct Kept {
-    int32_t slice, time, place;
+    int32_t nonzero, place;
   };
   std::vector<Kept> kept;
-  std::vector<size_t> ends(slice_pointers.size(), 0);  // [slices + 1]
-  for (size_t n = 0; n < coords.size(); ++n) {
-    const int32_t time = next[static_cast<size_t>(slices[n])]++;
-    const int32_t block = number[static_cast<size_t>(coords[n] >> kBits)];
-    if (block < 0) continue;
-    kept.push_back({static_cast<int32_t>(slices[n]), time, place_of(block, coords[n])});
-    ++ends[static_cast<size_t>(slices[n]) + 1];
+  std::vector<int32_t> starts(slice_pointers.size(), 0);  // [slices + 1], in what is kept
+  const auto keep = [&](size_t n, int32_t block) {
+    kept.push_back({static_cast<int32_t>(n), place_of(block, coords[n])});
+    ++starts[static_cast<size_t>(slices[n]) + 1];
+  };
+  if (coords_ascend) {
+    auto at = coords.begin();
+    for (size_t block = 0; block < sample.starts.size(); ++block) {
+      at = std::lower_bound(at, coords.end(), sample.starts[block]);
+      for (const int64_t end = sample.starts[block] + AccessSample::kBlock; at != coords.end() && *at < end;
+           ++at)
+        keep(static_cast<size_t>(at - coords.begin()), static_cast<int32_t>(block));
+    }
+  } else {
+    const std::vector<int32_t> number = block_numbers(dim, sample.starts);
+    for (size_t n = 0; n < coords.size(); ++n)
+      if (const int32_t block = number[static_cast<size_t>(coords[n] >> AccessSample::kBlockBits)];
+          block >= 0)
+        keep(n, block);
   }
-  // Those of a slice come in order; slice after slice, all are.
-  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  // Those of a slice are kept in order; slice after slice, all are.
+  std::vector<Kept> sorted(kept.size());
+  std::vector<int32_t> next(starts);
+  for (const Kept& access : kept)
+    sorted[static_cast<size_t>(next[static_cast<size_t>(slices[static_cast<size_t>(access.nonzero)])]++)] =
+        access;
   sample.times.resize(kept.size());
   sample.places.resize(kept.size());
-  for (const Kept& access : kept) {
-    const size_t at = ends[static_cast<size_t>(access.slice)]++;
-    sample.times[at] = access.time;
-    sample.places[at] = access.place;
+  for (size_t slice = 0; slice + 1 < starts.size(); ++slice) {
+    const int64_t begin = slice_pointers[slice], length = slice_pointers[slice + 1] - begin;
+    int64_t rank = -1;
+    for (int32_t k = starts[slice]; k < starts[slice + 1]; ++k) {
+      const Kept& access = sorted[static_cast<size_t>(k)];
+      const int64_t about = length * access.nonzero / sample.length;
+      rank = std::clamp(about, rank + 1, length - (starts[slice + 1] - k));
+      sample.times[static_cast<size_t>(k)] = static_cast<int32_t>(begin + rank);
+      sample.places[static_cast<size_t>(k)] = access.place;
+    }
   }
   return sample;
 }

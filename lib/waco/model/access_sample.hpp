@@ -33,9 +33,12 @@ AccessSample sample_accesses(std::span<const int64_t> coords, int64_t dim, std::
 /// The same of a mode whose coordinates ascend as they are visited, from the starts of its rows [rows + 1].
 AccessSample sample_rows(std::span<const int64_t> row_pointers, std::vector<int64_t> blocks);
 
-/// The same when slice follows slice, `slices[n]` that of nonzero n, and those of one slice come as they are;
-/// `slice_pointers` [slices + 1] has their starts. Nothing is sorted.
-AccessSample sample_slices(std::span<const int64_t> coords, int64_t dim, std::span<const int64_t> slices,
-                           std::span<const int64_t> slice_pointers, std::vector<int64_t> blocks);
+/// About the same when slice follows slice, `slices[n]` that of nonzero n, and those of one slice come as
+/// they are; `slice_pointers` [slices + 1] has their starts. Nothing is sorted, and only what is kept is
+/// looked at where `coords_ascend`: at what time within its slice an access comes is taken from its share of
+/// the nonzeros before it.
+AccessSample sample_slices(std::span<const int64_t> coords, bool coords_ascend, int64_t dim,
+                           std::span<const int64_t> slices, std::span<const int64_t> slice_pointers,
+                           std::vector<int64_t> blocks);
 
 }  // namespace waco::model

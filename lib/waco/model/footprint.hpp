@@ -35,9 +35,10 @@ class FootprintCurve {
 
  private:
   struct Gaps;
+  struct Stretch;
   template <typename ElementAt>
   void trace(int64_t length, int64_t num_elements, ElementAt element_at);
-  void finish(const Gaps& gaps, double share);
+  void finish(Gaps& gaps, double share);
 
   double length_ = 0;
   double num_distinct_ = 0;

@@ -1,11 +1,14 @@
 // Row statistics, visit orders and footprints of a pattern.
 #include "waco/model/pattern_profile.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <functional>
 #include <numeric>
 
 #include "waco/base/error.hpp"
+#include "waco/base/parallel.hpp"
 
 namespace waco::model {
 
@@ -181,26 +184,46 @@ bool is_in_order(const ModeOrder& modes, int order) {
 
 }  // namespace
 
+/// Whether there are pointers to the slices of a mode: not of one that is almost empty.
+bool PatternProfile::has_slice_pointers(int mode) const {
+  return mode == 0 || extents_[mode] <= most_counted(coords_[mode].size());
+}
+
 /// Where the nonzeros of each slice of a mode begin when they are visited slice after slice.
 const std::vector<int64_t>& PatternProfile::slice_pointers(int mode) {
   if (mode == 0) return row_pointers_;
   std::vector<int64_t>& pointers = slice_pointers_[static_cast<size_t>(mode)];
   if (!pointers.empty()) return pointers;
-  pointers.assign(static_cast<size_t>(extents_[mode]) + 1, 0);
-  for (const int64_t c : coords_[mode]) pointers[static_cast<size_t>(c) + 1]++;
-  std::partial_sum(pointers.begin(), pointers.end(), pointers.begin());
+  const std::span<const int64_t> coords = coords_[mode];
+  const auto slices = static_cast<size_t>(extents_[mode]);
+  // Parts of the nonzeros are counted apart where that is less work than adding the counts up.
+  const auto length = static_cast<int64_t>(coords.size());
+  const int64_t num_parts =
+      std::clamp<int64_t>(length / std::max<int64_t>(1 << 16, 2 * extents_[mode]), 1, omp_get_max_threads());
+  std::vector<std::vector<int32_t>> counts(static_cast<size_t>(num_parts));
+  for_each_parallel(num_parts, static_cast<int>(num_parts), [&](int64_t part) {
+    std::vector<int32_t>& count = counts[static_cast<size_t>(part)];
+    count.assign(slices, 0);
+    const int64_t begin = length * part / num_parts, end = length * (part + 1) / num_parts;
+    for (int64_t n = begin; n < end; n++) count[static_cast<size_t>(coords[static_cast<size_t>(n)])]++;
+  });
+  pointers.resize(slices + 1);
+  int64_t sum = 0;
+  for (size_t slice = 0; slice < slices; slice++) {
+    for (const std::vector<int32_t>& count : counts) sum += count[slice];
+    pointers[slice + 1] = sum;
+  }
   return pointers;
 }
 
 AccessSample PatternProfile::take_sample(const ModeOrder& modes, int mode, std::vector<int64_t> blocks) {
   const int first = modes[0];
   const bool others_in_order = order_ == 2 || modes[1] < modes[2];
-  const bool has_pointers = first == 0 || extents_[first] <= most_counted(coords_[first].size());
-  if (!others_in_order || !has_pointers)
+  if (!others_in_order || !has_slice_pointers(first))
     return sample_accesses(coords_[mode], extents_[mode], visit_order(modes), std::move(blocks));
   if (mode == first) return sample_rows(slice_pointers(first), std::move(blocks));
   if (first == 0) return sample_accesses(coords_[mode], extents_[mode], {}, std::move(blocks));
-  return sample_slices(coords_[mode], extents_[mode], coords_[first], slice_pointers(first),
+  return sample_slices(coords_[mode], mode == 0, extents_[mode], coords_[first], slice_pointers(first),
                        std::move(blocks));
 }
 

@@ -72,6 +72,7 @@ class PatternProfile {
   double count_by_footprint(const Granules& granules);
   double compute_distinct(const Granules& granules);
   const std::vector<int32_t>& visit_order(const ModeOrder& modes);
+  bool has_slice_pointers(int mode) const;
   const std::vector<int64_t>& slice_pointers(int mode);
   AccessSample take_sample(const ModeOrder& modes, int mode, std::vector<int64_t> blocks);
   const AccessSample* sample(const ModeOrder& modes, int mode);
@@ -91,7 +92,6 @@ class PatternProfile {
   std::map<std::pair<ModeOrder, int>, AccessSample> samples_;
   std::map<ModeOrder, std::vector<int32_t>> visit_orders_;
   std::array<std::vector<int64_t>, 3> slice_pointers_;  ///< by mode; filled when first needed
-  std::array<std::vector<uint8_t>, 3> occupied_;        ///< [extents_], by mode; filled when first needed
   double irregularity_ = 0;
   std::vector<std::pair<int64_t, int64_t>> lengths_;  ///< of rows, and how many; longest first, when needed
   std::map<int64_t, double> heaviest_;

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "waco/model/pattern_profile.hpp"
-#include "waco/pattern/marks.hpp"
 
 namespace waco::model {
 
@@ -16,7 +15,6 @@ constexpr int64_t kMatrixPanels = 16;
 constexpr int64_t kTensorPanels = 4;     // slices of the first mode are long: fewer panels hold more of them
 constexpr double kTrustedSample = 1000;  // distinct tuples of a sample large enough to be scaled up
 constexpr int64_t kExactNonzeros = 2 * kPanelNonzeros;
-constexpr int64_t kMostMarkers = int64_t{1} << 24;  // of a dimension, a byte each, that is not almost empty
 
 uint64_t mix(uint64_t h, uint64_t coordinate) {
   h = (h ^ coordinate) * 0x9e3779b97f4a7c15ull;
@@ -144,21 +142,14 @@ double PatternProfile::count_in_panels(const Granules& granules, const std::vect
 }
 
 double PatternProfile::count_one_mode(int mode, int64_t granule) {
-  std::vector<uint8_t>& occupied = occupied_[mode];
-  if (occupied.empty()) {
-    occupied.assign(static_cast<size_t>(extents_[mode]), 0);
-    const std::span<const int64_t> coords = coords_[mode];
-    const auto place_of = [&](int64_t n) { return coords[static_cast<size_t>(n)]; };
-    pattern::mark_places(static_cast<int64_t>(coords.size()), place_of, occupied);
+  const std::vector<int64_t>& pointers = slice_pointers(mode);
+  const auto slices = static_cast<int64_t>(pointers.size()) - 1;
+  int64_t count = 0;
+  for (int64_t begin = 0; begin < slices; begin += granule) {
+    const int64_t end = granule < slices - begin ? begin + granule : slices;
+    count += pointers[static_cast<size_t>(begin)] != pointers[static_cast<size_t>(end)] ? 1 : 0;
   }
-  if (granule == 1) return static_cast<double>(std::count(occupied.begin(), occupied.end(), 1));
-  double count = 0;
-  for (auto cell = occupied.begin(); cell != occupied.end();) {
-    const auto end = cell + std::min<std::ptrdiff_t>(granule, occupied.end() - cell);
-    count += std::find(cell, end, 1) != end ? 1 : 0;
-    cell = end;
-  }
-  return count;
+  return static_cast<double>(count);
 }
 
 double PatternProfile::count_everywhere(const Granules& granules) const {
@@ -197,9 +188,7 @@ double PatternProfile::compute_distinct(const Granules& granules) {
   if (std::count(granules.begin(), granules.end(), 0) == 2) {
     const auto mode = std::find_if(granules.begin(), granules.end(), [](int64_t g) { return g != 0; });
     const auto m = static_cast<int>(mode - granules.begin());
-    return extents_[m] <= kMostMarkers + 8 * static_cast<int64_t>(coords_[0].size())
-               ? count_one_mode(m, *mode)
-               : count_everywhere(granules);
+    return has_slice_pointers(m) ? count_one_mode(m, *mode) : count_everywhere(granules);
   }
   if (granules[0] == 0 || panels_.size() <= 1) return count_everywhere(granules);
   if (const std::vector<Panel> panels = whole_panels(granules[0]); !panels.empty())
