@@ -69,7 +69,7 @@ class PatternProfile {
   double count_in_panels(const Granules& granules, const std::vector<Panel>& panels) const;
   double count_one_mode(int mode, int64_t granule);
   double count_everywhere(const Granules& granules) const;
-  double count_by_footprint(const Granules& granules);
+  double count_tiles(const Granules& granules);
   double compute_distinct(const Granules& granules);
   const std::vector<int32_t>& visit_order(const ModeOrder& modes);
   bool has_slice_pointers(int mode) const;

@@ -1,9 +1,13 @@
 // Counting distinct coordinate tuples: exactly where that is cheap, else from panels of rows or a sample of
 // tuples.
+#include <omp.h>
+
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 
+#include "waco/base/parallel.hpp"
 #include "waco/model/pattern_profile.hpp"
 
 namespace waco::model {
@@ -15,6 +19,7 @@ constexpr int64_t kMatrixPanels = 16;
 constexpr int64_t kTensorPanels = 4;     // slices of the first mode are long: fewer panels hold more of them
 constexpr double kTrustedSample = 1000;  // distinct tuples of a sample large enough to be scaled up
 constexpr int64_t kExactNonzeros = 2 * kPanelNonzeros;
+constexpr int64_t kWorthThreads = 1 << 17;  // nonzeros
 
 uint64_t mix(uint64_t h, uint64_t coordinate) {
   h = (h ^ coordinate) * 0x9e3779b97f4a7c15ull;
@@ -176,10 +181,37 @@ double PatternProfile::count_everywhere(const Granules& granules) const {
   return all.size();
 }
 
-double PatternProfile::count_by_footprint(const Granules& granules) {
-  const double blocks = std::ceil(static_cast<double>(dims_[0]) / static_cast<double>(granules[0]));
-  const auto& curve = footprint({0, 1, 2}, 1, granules[1]);
-  return std::min(num_nonzeros(), blocks * curve.distinct(num_nonzeros() / blocks));
+/// Tiles of a matrix that are not empty, when tiles are large: group of rows after group of rows.
+double PatternProfile::count_tiles(const Granules& granules) {
+  const int64_t rows = static_cast<int64_t>(row_pointers_.size()) - 1;
+  const int64_t groups = (rows + granules[0] - 1) / granules[0];
+  const int64_t tiles = (extents_[1] + granules[1] - 1) / granules[1];  // of a group
+  const auto nnz = static_cast<int64_t>(coords_[0].size());
+  if (tiles > nnz / groups) {
+    const auto& curve = footprint({0, 1, 2}, 1, granules[1]);
+    const double per_group = num_nonzeros() / static_cast<double>(groups);
+    return std::min(num_nonzeros(), static_cast<double>(groups) * curve.distinct(per_group));
+  }
+  std::atomic<int64_t> count = 0;
+  const auto count_group = [&](int64_t group, std::vector<uint8_t>& marks, auto tile_of) {
+    std::fill(marks.begin(), marks.end(), uint8_t{0});
+    const int64_t begin_row = group * granules[0], end_row = std::min(rows, begin_row + granules[0]);
+    for (int64_t n = row_pointers_[static_cast<size_t>(begin_row)];
+         n < row_pointers_[static_cast<size_t>(end_row)]; n++)
+      marks[static_cast<size_t>(tile_of(coords_[1][static_cast<size_t>(n)]))] = 1;
+    count += std::count(marks.begin(), marks.end(), uint8_t{1});
+  };
+  const auto granule = static_cast<uint32_t>(std::min<int64_t>(granules[1], INT32_MAX));
+  for_each_parallel(
+      groups, nnz > kWorthThreads ? omp_get_max_threads() : 1,
+      [&] { return std::vector<uint8_t>(static_cast<size_t>(tiles)); },
+      [&](int64_t group, std::vector<uint8_t>& marks) {
+        if (std::has_single_bit(granule))
+          count_group(group, marks, [shift = std::countr_zero(granule)](int64_t c) { return c >> shift; });
+        else
+          count_group(group, marks, [granule](int64_t c) { return static_cast<uint32_t>(c) / granule; });
+      });
+  return static_cast<double>(count);
 }
 
 double PatternProfile::compute_distinct(const Granules& granules) {
@@ -193,7 +225,7 @@ double PatternProfile::compute_distinct(const Granules& granules) {
   if (granules[0] == 0 || panels_.size() <= 1) return count_everywhere(granules);
   if (const std::vector<Panel> panels = whole_panels(granules[0]); !panels.empty())
     return count_in_panels(granules, panels);
-  return order_ == 2 ? count_by_footprint(granules) : count_everywhere(granules);
+  return order_ == 2 ? count_tiles(granules) : count_everywhere(granules);
 }
 
 double PatternProfile::distinct(const Granules& granules) {
