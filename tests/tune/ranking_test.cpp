@@ -40,8 +40,41 @@ TEST_CASE("ranking: what only an earlier search returned is still found as a nei
     earlier.insert(schedule::to_text(candidate.measurement.point));
   const auto best = ranking.search(1, 2000, 1);
   REQUIRE(best.size() == 1);
-  const auto neighbours = ranking.neighbours({best[0].measurement.point}, 100000);
+  const auto neighbours = ranking.neighbours({best[0].measurement.point}, {}, 100000);
   CHECK(std::any_of(neighbours.begin(), neighbours.end(), [&](const tune::Candidate& candidate) {
     return earlier.contains(schedule::to_text(candidate.measurement.point));
   }));
+}
+
+TEST_CASE("ranking: neighbours that share what measured slower than predicted come later", "[tune]") {
+  const matrix::SparseTensor tensor = test::power_law(3000, 60000, 5);
+  tune::TuneOptions options;
+  options.problem = {schedule::Op::kSpmm, schedule::ValueType::kF32, 32};
+  tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
+  std::vector<tune::Candidate> measured = ranking.search(10, 2000, 10);
+  REQUIRE(measured.size() == 10);
+  const auto is_stream = [](const tune::Candidate& candidate) {
+    return candidate.measurement.point.compute.stream;
+  };
+  const schedule::SuperSchedule best = measured[0].measurement.point;
+  // Measured as predicted, but for streaming stores, which are good or bad.
+  const auto share_of_stream = [&](double factor) {
+    for (tune::Candidate& candidate : measured) {
+      candidate.measured = true;
+      candidate.measurement.status = measure::Status::kOk;
+      const double speedup = ranking.csr_ns() / *candidate.predicted_cost_ns;
+      candidate.measurement.speedup.median = is_stream(candidate) ? speedup * factor : speedup;
+    }
+    tune::Candidate streaming = measured[0];
+    streaming.measurement.point.compute.stream = !best.compute.stream;
+    const double speedup = ranking.csr_ns() / *streaming.predicted_cost_ns;
+    streaming.measurement.speedup.median = is_stream(streaming) ? speedup * factor : speedup;
+    std::vector<tune::Candidate> known = measured;
+    known.push_back(streaming);
+    tune::Ranking again(tensor, options, 2, test::server_ceilings(2));
+    const auto next = again.neighbours({best}, known, 12);
+    REQUIRE(next.size() == 12);
+    return std::count_if(next.begin(), next.end(), is_stream);
+  };
+  CHECK(share_of_stream(0.5) < share_of_stream(2));
 }

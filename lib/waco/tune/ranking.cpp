@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
 
 #include "waco/base/clock.hpp"
 #include "waco/base/machine.hpp"
+#include "waco/tune/prediction_errors.hpp"
 
 namespace waco::tune {
 namespace {
@@ -104,21 +107,47 @@ std::vector<Candidate> Ranking::search(int num_results, int64_t evaluations, siz
   return candidates;
 }
 
-std::vector<Candidate> Ranking::neighbours(const std::vector<SuperSchedule>& points, size_t num_results) {
+std::vector<Candidate> Ranking::neighbours(const std::vector<SuperSchedule>& points,
+                                           const std::vector<Candidate>& measured, size_t num_results) {
   std::vector<SuperSchedule> fresh;
   std::set<std::string> seen = returned_;
   for (const SuperSchedule& point : points)
     for (SuperSchedule& next : space_.neighbours(point))
       if (seen.insert(schedule::to_text(next)).second) fresh.push_back(std::move(next));
+  PredictionErrors errors;
+  for (const Candidate& known : measured) {
+    const measure::Measurement& m = known.measurement;
+    if (!known.measured || !m.ok() || m.censored || !known.predicted_cost_ns) continue;
+    // Times of different rounds compare as shares of fixed_csr's, and so do predictions.
+    errors.add(PredictionErrors::Prospect(m.point),
+               -std::log2(m.speedup.median * *known.predicted_cost_ns / csr_ns_));
+  }
+  struct Neighbour {
+    size_t place;
+    PredictionErrors::Prospect prospect;
+    double log2_cost;
+  };
+  std::vector<Neighbour> waiting;
   const std::vector<double> costs = counting_.costs(fresh);
-  std::vector<size_t> order(fresh.size());
-  for (size_t n = 0; n < order.size(); ++n) order[n] = n;
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return costs[a] < costs[b]; });
+  for (size_t n = 0; n < fresh.size(); ++n)
+    if (std::isfinite(costs[n]))
+      waiting.push_back({n, PredictionErrors::Prospect(fresh[n]), std::log2(costs[n])});
   std::vector<Candidate> candidates;
-  for (const size_t n : order) {
-    if (candidates.size() == num_results) break;
-    if ((!usable_ || usable_(fresh[n])) && feasible(fresh[n]))
-      candidates.push_back(candidate(fresh[n], costs[n]));
+  while (candidates.size() < num_results && !waiting.empty()) {
+    auto best = waiting.begin();
+    double least = std::numeric_limits<double>::infinity();
+    for (auto at = waiting.begin(); at != waiting.end(); ++at) {
+      const PredictionErrors::Estimate error = errors.at(at->prospect);
+      const double hoped = at->log2_cost + error.mean - error.deviation;
+      if (hoped < least) best = at, least = hoped;
+    }
+    const SuperSchedule& point = fresh[best->place];
+    if ((!usable_ || usable_(point)) && feasible(point)) {
+      candidates.push_back(candidate(point, costs[best->place]));
+      const double expected = errors.at(best->prospect).mean;
+      errors.add(std::move(best->prospect), expected);
+    }
+    waiting.erase(best);
   }
   return candidates;
 }

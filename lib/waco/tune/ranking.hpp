@@ -32,8 +32,11 @@ class Ranking {
   /// returned.
   std::vector<Candidate> search(int num_results, int64_t evaluations, size_t num_sure);
 
-  /// Neighbours of `points` that neither the last search() nor a call since has returned, cheapest first.
-  std::vector<Candidate> neighbours(const std::vector<schedule::SuperSchedule>& points, size_t num_results);
+  /// Neighbours of `points` that neither the last search() nor a call since has returned, the most promising
+  /// first: predictions are corrected by what was `measured`, and of those that are in doubt the best is
+  /// hoped for.
+  std::vector<Candidate> neighbours(const std::vector<schedule::SuperSchedule>& points,
+                                    const std::vector<Candidate>& measured, size_t num_results);
 
   /// Costs and limits for points given by hand: excluded ones become failed candidates that are not to be
   /// measured.

@@ -26,9 +26,8 @@ constexpr double kCallsToVerify = 8;
 // of 1.5.
 constexpr double kRounds = 200;
 constexpr double kOverhead_ns = 3e6;  // of each contestant
-// Neighbours measured, of the candidates, where an effort goes on to them: most runs end after a round or
-// two.
-constexpr double kNeighboursShare = 0.6;
+// Neighbours measured, of the candidates, where an effort goes on to them: two rounds, and most end then.
+constexpr double kNeighboursShare = 0.8;
 
 /// Sampling so many contestants, each as fast as fixed_csr: until their rounds agree or the budget is spent;
 /// but the fewest rounds end only when it is spent four times over, and three are always done.
