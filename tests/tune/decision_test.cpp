@@ -82,9 +82,6 @@ TEST_CASE("decision: told the number of calls, the least of packing and all call
   CHECK(pick_finalists(candidates, 3).size() == 2);
   REQUIRE(pick_finalists(candidates, 3, {2, 1e6}).size() == 1);
   CHECK(pick_finalists(candidates, 3, {2, 1e6})[0].compute.chunk == 4);
-  CHECK(least_cost_ns(candidates, {std::nullopt, 1e6}) == Approx(1e6 / 3));
-  CHECK(least_cost_ns(candidates, {2, 1e6}) == Approx(1e6));
-  CHECK(least_cost_ns(candidates, {50, 1e6}) == Approx(2e6 + 50e6 / 2.8));
 }
 
 TEST_CASE("decision: wrong, censored and crashed candidates never win", "[tune]") {
@@ -95,7 +92,6 @@ TEST_CASE("decision: wrong, censored and crashed candidates never win", "[tune]"
   CHECK(decide(baseline(), {wrong, censored, crashed}, 2).is_baseline);
   const std::vector<Candidate> candidates{measured(wrong), measured(censored), measured(crashed)};
   CHECK(pick_finalists(candidates, 3).empty());
-  CHECK(std::isinf(least_cost_ns(candidates, {})));
 }
 
 TEST_CASE("decision: what the final finds wrong is wrong, whatever was found before", "[tune]") {

@@ -35,14 +35,6 @@ std::pair<int, double> rank(const Candidate& candidate) {
 
 }  // namespace
 
-double least_cost_ns(const std::vector<Candidate>& candidates, const Calls& calls) {
-  double least = std::numeric_limits<double>::infinity();
-  for (const Candidate& candidate : candidates)
-    if (candidate.measured && is_timed(candidate.measurement))
-      least = std::min(least, cost_ns(candidate.measurement, calls));
-  return least;
-}
-
 std::vector<schedule::SuperSchedule> pick_finalists(const std::vector<Candidate>& candidates, size_t limit,
                                                     const Calls& calls) {
   std::vector<const Measurement*> timed;

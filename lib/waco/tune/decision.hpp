@@ -17,9 +17,6 @@ struct Calls {
   double csr_ns = 1;
 };
 
-/// The least of what candidates cost that were timed to the end; infinite without one.
-double least_cost_ns(const std::vector<Candidate>& candidates, const Calls& calls);
-
 /// Candidates that may be the best: verified, timed to the end, not clearly slower than fixed_csr nor clearly
 /// worse than the best of them; best first, at most `limit`.
 std::vector<schedule::SuperSchedule> pick_finalists(const std::vector<Candidate>& candidates, size_t limit,

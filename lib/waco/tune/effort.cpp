@@ -41,7 +41,6 @@ EffortPlan plan_of(Effort effort, std::optional<int> top, std::optional<double> 
     plan.finalists = 4;
     plan.sample_s = 0.25;
     plan.final_s = 1.0;
-    plan.refinements = 4;
     plan.budget_s = 120;
     plan.expected_regret = 1;
   }

@@ -24,7 +24,7 @@ struct EffortPlan {
   size_t finalists = 3;              ///< of the last round
   double sample_s = 0.15;            ///< timing of one candidate
   double final_s = 0.6;              ///< timing of one finalist
-  int refinements = 2;               ///< rounds over the neighbours of the best, at most
+  int refinements = 4;               ///< rounds over the neighbours of the best
   std::optional<double> budget_s;    ///< seconds after which no new work starts
   /// Time of the plan that is found over that of the fastest there is, as forecasts assume it: round numbers
   /// that were set by hand, 1 for the most effort.

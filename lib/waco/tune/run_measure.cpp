@@ -18,8 +18,6 @@ namespace {
 
 constexpr size_t kRefinedPoints = 3;      ///< whose neighbours a refinement round looks at
 constexpr double kRefinementShare = 0.4;  ///< of the candidates: neighbours measured in a round
-constexpr int kSureRounds = 2;            ///< the first says what the second should look at
-constexpr double kRefinementGain = 1.01;  ///< of cost: a later round that gains less is the last
 
 }  // namespace
 
@@ -77,15 +75,13 @@ void Run::measure_all() {
              waiting.begin() + static_cast<ptrdiff_t>(std::min(begin + size, waiting.size()))});
 }
 
-/// Neighbours of the best, in later rounds as long as they gain, while time is left; who is best is told as
-/// in the final.
+/// Neighbours of the best, round after round while time is left; who is best is told as in the final.
 void Run::refine() {
   const auto num_neighbours = static_cast<size_t>(std::lround(plan_.top * kRefinementShare));
   if (!options_.points.empty() || num_neighbours == 0) return;
   std::vector<Candidate>& candidates = result_.candidates;
   const Calls calls{options_.calls, result_.baseline->median_ns()};
   for (int round = 0; round < plan_.refinements && !first_budget_.stop_requested(); ++round) {
-    const double cost_ns = least_cost_ns(candidates, calls);
     const std::vector<SuperSchedule> best = pick_finalists(candidates, kRefinedPoints, calls);
     const std::vector<Candidate> next = ranking_->neighbours(best, candidates, num_neighbours);
     if (next.empty()) return;
@@ -100,7 +96,6 @@ void Run::refine() {
     sort_candidates(candidates);
     spdlog::info("{} neighbours of the best measured: {:.2f}x", candidates.size() - num_before,
                  candidates[0].measurement.speedup.median);
-    if (round + 1 >= kSureRounds && least_cost_ns(candidates, calls) * kRefinementGain > cost_ns) return;
   }
 }
 
