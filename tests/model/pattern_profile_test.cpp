@@ -47,8 +47,7 @@ TEST_CASE("pattern_profile: block counts of a large matrix are estimated within 
   // Large tiles are few enough to be counted all.
   for (const int64_t rows : {4096, 15000})
     for (const int64_t columns : {64, 700, 2048, 40000})
-      CHECK(profile.distinct({rows, columns, 0}) ==
-            static_cast<double>(exact.num_cells({rows, columns, 0})));
+      CHECK(profile.distinct({rows, columns, 0}) == static_cast<double>(exact.num_cells({rows, columns, 0})));
 }
 
 TEST_CASE("pattern_profile: heaviest rows and padding follow the row lengths", "[model]") {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 using namespace waco;
