@@ -29,6 +29,9 @@ struct EffortPlan {
   /// Time of the plan that is found over that of the fastest there is, as forecasts assume it: round numbers
   /// that were set by hand, 1 for the most effort.
   double expected_regret = 1.02;
+
+  /// Neighbours measured in a round.
+  int neighbours_a_round() const { return (2 * top + 2) / 5; }
 };
 
 /// The plan of an effort, with the candidates and the budget that were asked for.

@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "waco/base/error.hpp"
 #include "waco/tune/decision.hpp"
@@ -16,8 +15,7 @@ using schedule::SuperSchedule;
 
 namespace {
 
-constexpr size_t kRefinedPoints = 3;      ///< whose neighbours a refinement round looks at
-constexpr double kRefinementShare = 0.4;  ///< of the candidates: neighbours measured in a round
+constexpr size_t kRefinedPoints = 3;  ///< whose neighbours a refinement round looks at
 
 }  // namespace
 
@@ -77,7 +75,7 @@ void Run::measure_all() {
 
 /// Neighbours of the best, round after round while time is left; who is best is told as in the final.
 void Run::refine() {
-  const auto num_neighbours = static_cast<size_t>(std::lround(plan_.top * kRefinementShare));
+  const auto num_neighbours = static_cast<size_t>(plan_.neighbours_a_round());
   if (!options_.points.empty() || num_neighbours == 0) return;
   std::vector<Candidate>& candidates = result_.candidates;
   const Calls calls{options_.calls, result_.baseline->median_ns()};

@@ -26,8 +26,6 @@ constexpr double kCallsToVerify = 8;
 // of 1.5.
 constexpr double kRounds = 200;
 constexpr double kOverhead_ns = 3e6;  // of each contestant
-// Neighbours measured in a round, of the candidates.
-constexpr double kNeighboursShare = 0.4;
 
 /// Sampling so many contestants, each as fast as fixed_csr: until their rounds agree or the budget is spent;
 /// but the fewest rounds end only when it is spent four times over, and three are always done.
@@ -40,7 +38,7 @@ double sampling_ns(double budget_s, int min_rounds, int contestants, double call
 /// Of all that a plan measures, as if there were no budget.
 double measuring_ns(const EffortPlan& plan, const Outlook& outlook) {
   const measure::MeasureOptions timing;
-  const double candidates = plan.top * (1 + plan.refinements * kNeighboursShare);
+  const double candidates = plan.top + plan.refinements * plan.neighbours_a_round();
   const int finalists = static_cast<int>(std::min<double>(static_cast<double>(plan.finalists), candidates));
   const auto final_ns = [&](int contestants) {
     return sampling_ns(plan.final_s, timing.final.min_rounds, contestants, outlook.csr_ns);
