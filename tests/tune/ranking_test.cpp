@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <limits>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "../model/learned/random_model.hpp"
 #include "../model/patterns.hpp"
 #include "../model/server_ceilings.hpp"
+#include "waco/base/files.hpp"
 
 using namespace waco;
 
@@ -77,4 +81,40 @@ TEST_CASE("ranking: neighbours that share what measured slower than predicted co
     return std::count_if(next.begin(), next.end(), is_stream);
   };
   CHECK(share_of_stream(0.5) < share_of_stream(2));
+}
+
+TEST_CASE("ranking: the closed-form model names what a learned one does not find", "[tune]") {
+  const matrix::SparseTensor tensor = test::power_law(3000, 60000, 5);
+  tune::TuneOptions options;
+  options.problem = {schedule::Op::kSpmm, schedule::ValueType::kF32, 32};
+  tune::Ranking closed_form(tensor, options, 2, test::server_ceilings(2));
+  REQUIRE(!closed_form.search(10, 2000, 10).empty());
+  CHECK(closed_form.second_opinions(2, 2000).empty());
+  const tune::TuneOptions options_without_model = options;
+  // Of random weights: what it ranks first is good by chance at most.
+  const TemporaryFolder folder;
+  test::write_random_model(folder.path() / "model", options.problem.op, 1);
+  options.learned = search::Learned::open(folder.path() / "model", {}, 2);
+  options.search = "neighbours";
+  tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
+  const auto firsts = ranking.search(8, 2000, 8);
+  const auto others = ranking.second_opinions(2, 2000);
+  REQUIRE(firsts.size() == 8);
+  REQUIRE(others.size() == 2);
+  const auto points_of = [](const std::vector<tune::Candidate>& candidates) {
+    std::vector<schedule::SuperSchedule> points;
+    for (const tune::Candidate& candidate : candidates) points.push_back(candidate.measurement.point);
+    return points;
+  };
+  for (const schedule::SuperSchedule& point : points_of(others))
+    CHECK(std::ranges::count(points_of(firsts), point) == 0);
+  // In the other's eyes.
+  const auto least_cost = [&](const std::vector<tune::Candidate>& candidates) {
+    tune::Ranking judge(tensor, options_without_model, 2, test::server_ceilings(2));
+    double least = std::numeric_limits<double>::infinity();
+    for (const tune::Candidate& judged : judge.judge(points_of(candidates)))
+      least = std::min(least, *judged.predicted_cost_ns);
+    return least;
+  };
+  CHECK(least_cost(others) < least_cost(firsts));
 }

@@ -30,6 +30,9 @@ struct EffortPlan {
   /// that were set by hand, 1 for the most effort.
   double expected_regret = 1.02;
 
+  /// Of the candidates, those that the closed-form model alone chooses beside a learned one. They pay where
+  /// neighbours follow the one that is right.
+  int second_opinions() const { return refinements > 0 ? (top + 2) / 5 : 0; }
   /// Neighbours measured in a round.
   int neighbours_a_round() const { return (2 * top + 2) / 5; }
 };

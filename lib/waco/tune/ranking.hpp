@@ -32,6 +32,10 @@ class Ranking {
   /// returned.
   std::vector<Candidate> search(int num_results, int64_t evaluations, size_t num_sure);
 
+  /// The best points of a search by the closed-form model alone that search() has not returned: a learned
+  /// model may never rank first what it underrates. None where no learned model ranks.
+  std::vector<Candidate> second_opinions(size_t num_results, int64_t evaluations);
+
   /// Neighbours of `points` that neither the last search() nor a call since has returned, the most promising
   /// first: predictions are corrected by what was `measured`, and of those that are in doubt the best is
   /// hoped for.

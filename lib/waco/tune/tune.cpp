@@ -94,17 +94,24 @@ int64_t Run::evaluations_of(Effort effort) const {
 void Run::search(Effort effort) {
   set_effort(effort);
   result_.num_without_kernel = 0;
+  const int num_opinions = options_.learned ? plan_.second_opinions() : 0;
+  const int num_firsts = plan_.top - num_opinions;
   // Whatever is measured or is the answer has to be within the limits for certain.
-  const size_t num_sure = effort == Effort::kNone ? 1 : static_cast<size_t>(plan_.top);
+  const size_t num_sure = effort == Effort::kNone ? 1 : static_cast<size_t>(num_firsts);
   const int64_t evaluations = evaluations_of(effort);
-  result_.candidates = ranking_->search(plan_.top, evaluations, num_sure);
-  if (result_.num_without_kernel > 0 && effort != Effort::kNone &&
-      std::ssize(result_.candidates) < plan_.top) {
+  std::vector<Candidate>& candidates = result_.candidates;
+  candidates = ranking_->search(num_firsts, evaluations, num_sure);
+  if (result_.num_without_kernel > 0 && effort != Effort::kNone && std::ssize(candidates) < num_firsts) {
     // Too few of them have a kernel: further down in rank there are more.
     result_.num_without_kernel = 0;
-    result_.candidates = ranking_->search(plan_.top, std::max(kMostEvaluations, evaluations), num_sure);
+    candidates = ranking_->search(num_firsts, std::max(kMostEvaluations, evaluations), num_sure);
   }
-  num_found_ = result_.candidates.size();
+  if (num_opinions > 0) {
+    for (Candidate& other : ranking_->second_opinions(static_cast<size_t>(num_opinions), plan_.evaluations))
+      candidates.push_back(std::move(other));
+    sort_candidates(candidates);
+  }
+  num_found_ = candidates.size();
   result_.num_ranked = ranking_->num_ranked();
   spdlog::info("ranked {} points, {} to measure", result_.num_ranked, num_found_);
   if (result_.num_without_kernel > 0)
