@@ -75,6 +75,24 @@ TEST_CASE("cli: without a compiler as many points are measured as their kernels 
   CHECK(kernels(work) == before);
 }
 
+TEST_CASE(
+    "cli: where the closed-form model's choices have no kernels, more of the learned model's are measured",
+    "[cli]") {
+  const Workspace work;
+  const std::string matrix = work.matrix(1100, 1100, 0.005);
+  const auto of_op = [&](Program program) {
+    return program.with("--op", "spmm", "--rhs", "32").environment("XDG_CACHE_HOME", work.path("cache"));
+  };
+  // Few kernels, those that the index of the built-in model favours.
+  const RunResult prepared = of_op(tune().with("--prepare", "4")).run();
+  INFO(prepared.err);
+  REQUIRE(prepared.ok());
+  Program program = of_op(tune().with(matrix, "--no-compile", "--top", "10", "--json"));
+  const json result = document_of(without_programs(program, work));
+  CHECK(result.at("candidates").size() >= 10);
+  CHECK(result.at("warnings").dump().find("had a kernel") == std::string::npos);
+}
+
 TEST_CASE("cli: ranking alone is the same with and without compiling", "[cli]") {
   const Workspace work;
   const std::string matrix = work.matrix();

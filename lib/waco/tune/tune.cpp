@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "waco/base/error.hpp"
@@ -93,23 +94,30 @@ int64_t Run::evaluations_of(Effort effort) const {
 
 void Run::search(Effort effort) {
   set_effort(effort);
-  result_.num_without_kernel = 0;
-  const int num_opinions = options_.learned ? plan_.second_opinions() : 0;
-  const int num_firsts = plan_.top - num_opinions;
-  // Whatever is measured or is the answer has to be within the limits for certain.
-  const size_t num_sure = effort == Effort::kNone ? 1 : static_cast<size_t>(num_firsts);
   const int64_t evaluations = evaluations_of(effort);
   std::vector<Candidate>& candidates = result_.candidates;
-  candidates = ranking_->search(num_firsts, evaluations, num_sure);
-  if (result_.num_without_kernel > 0 && effort != Effort::kNone && std::ssize(candidates) < num_firsts) {
-    // Too few of them have a kernel: further down in rank there are more.
-    result_.num_without_kernel = 0;
-    candidates = ranking_->search(num_firsts, std::max(kMostEvaluations, evaluations), num_sure);
-  }
+  const auto find_first = [&](int wanted) {
+    // Whatever is measured or is the answer has to be within the limits for certain.
+    const size_t num_sure = effort == Effort::kNone ? 1 : static_cast<size_t>(wanted);
+    // Where too few of them have a kernel there are more further down in rank.
+    for (const int64_t looked_at : {evaluations, std::max(kMostEvaluations, evaluations)}) {
+      result_.num_without_kernel = 0;
+      candidates = ranking_->search(wanted, looked_at, num_sure);
+      if (result_.num_without_kernel == 0 || effort == Effort::kNone || std::ssize(candidates) >= wanted)
+        return;
+    }
+  };
+  const int num_opinions = options_.learned ? plan_.second_opinions() : 0;
+  find_first(plan_.top - num_opinions);
   if (num_opinions > 0) {
-    for (Candidate& other : ranking_->second_opinions(static_cast<size_t>(num_opinions), plan_.evaluations))
-      candidates.push_back(std::move(other));
-    sort_candidates(candidates);
+    std::vector<Candidate> others =
+        ranking_->second_opinions(static_cast<size_t>(num_opinions), plan_.evaluations);
+    if (std::ssize(others) < num_opinions) {  // too few of them have a kernel
+      find_first(plan_.top);
+    } else {
+      std::move(others.begin(), others.end(), std::back_inserter(candidates));
+      sort_candidates(candidates);
+    }
   }
   num_found_ = candidates.size();
   result_.num_ranked = ranking_->num_ranked();
