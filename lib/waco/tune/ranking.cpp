@@ -108,17 +108,16 @@ std::vector<Candidate> Ranking::search(int num_results, int64_t evaluations, siz
 }
 
 std::vector<Candidate> Ranking::second_opinions(size_t num_results, int64_t evaluations) {
+  if (!lookup_) return {};
+  const auto allowed = [this](const SuperSchedule& point) { return may_be_tried(point); };
+  // As many as were found before may be found again.
+  const auto wanted = static_cast<int>(returned_.size() + num_results);
   std::vector<SuperSchedule> points;
-  if (lookup_) {
-    const auto allowed = [this](const SuperSchedule& point) { return may_be_tried(point); };
-    // As many as were found before may be found again.
-    const size_t wanted = returned_.size() + num_results;
-    for (search::Scored& found : search::NeighbourSearch().run(space_, closed_form_, allowed, evaluations,
-                                                               random_, static_cast<int>(wanted)))
-      if (points.size() < num_results && !returned_.contains(schedule::to_text(found.point)) &&
-          feasible(found.point))
-        points.push_back(std::move(found.point));
-  }
+  for (search::Scored& found :
+       search::NeighbourSearch().run(space_, closed_form_, allowed, evaluations, random_, wanted))
+    if (points.size() < num_results && !returned_.contains(schedule::to_text(found.point)) &&
+        feasible(found.point))
+      points.push_back(std::move(found.point));
   const std::vector<double> costs = counting_.costs(points);
   std::vector<Candidate> candidates;
   for (size_t n = 0; n < points.size(); ++n) candidates.push_back(candidate(points[n], costs[n]));
