@@ -7,13 +7,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <vector>
 
 #include "waco/base/error.hpp"
 #include "waco/base/parallel.hpp"
 #include "waco/pattern/distinct_keys.hpp"
 #include "waco/pattern/divider.hpp"
-#include "waco/pattern/marks.hpp"
 
 namespace waco::pattern {
 namespace {
@@ -103,10 +103,15 @@ int64_t count_in_panels(const SparseTensor& tensor, int64_t panel, int mode, int
 int64_t count_along(const SparseTensor& tensor, int mode, int64_t cell) {
   const std::vector<int64_t>& coords = tensor.coords[static_cast<size_t>(mode)];
   const int64_t dim = tensor.dims[static_cast<size_t>(mode)];
+  constexpr size_t kWorthThreads = 1 << 17;  // nonzeros
   std::vector<uint8_t> marks(static_cast<size_t>(num_cells_along(dim, cell)), 0);
   with_divider(cell, dim, [&](auto divide) {
-    const auto place_of = [&](int64_t p) { return divide(coords[static_cast<size_t>(p)]); };
-    mark_places(tensor.num_nonzeros(), place_of, marks);
+#pragma omp parallel for schedule(static) if (coords.size() > kWorthThreads)
+    for (size_t p = 0; p < coords.size(); ++p) {
+      const std::atomic_ref<uint8_t> mark(marks[static_cast<size_t>(divide(coords[p]))]);
+      // Read first: a cache line that is only read stays with all threads.
+      if (mark.load(std::memory_order_relaxed) == 0) mark.store(1, std::memory_order_relaxed);
+    }
   });
   return std::count(marks.begin(), marks.end(), uint8_t{1});
 }
