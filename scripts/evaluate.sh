@@ -98,11 +98,12 @@ list_inputs() {
   done
 }
 
-# The model folder that waco-tune takes for the current problem; nothing when there is none that was trained on about that size.
-choose_model() {
+# The model folders that waco-tune takes for the current problem, the first one's index with it; nothing when there is
+# none that was trained on about that size.
+choose_models() {
   compgen -G "$models/$op*/model.json" >/dev/null || return 0
   XDG_CACHE_HOME=$folder/cache "$tune" "$sample" "${problem_options[@]}" --effort none --model "$models" --json 2>>"$folder/log" |
-    jq -r '.model // empty'
+    jq -r '.model // empty, .other_models[]'
 }
 
 # Names of the matrices that model $1 was trained on, from the datasets its manifest names.
@@ -221,7 +222,7 @@ warm_up() {
 evaluate_problem() {
   problem=$1
   op=${problem%%:*}
-  local rhs=1 type=f32 model sample input seen="" name
+  local rhs=1 type=f32 model chosen sample input seen="" name
   case $op in spmm | sddmm) rhs=256 ;; mttkrp) rhs=16 ;; spmv) ;; *) fail "there is no op '$op'" ;; esac
   [[ $problem =~ ^[a-z]+(:([0-9]+))?(:(f32|f64))?$ ]] || fail "'$problem' is not of the form op[:rhs][:type]"
   rhs=${BASH_REMATCH[2]:-$rhs} type=${BASH_REMATCH[4]:-$type}
@@ -232,12 +233,15 @@ evaluate_problem() {
   [ "$op" != mttkrp ] || sample=$root/data/samples/events.tns.gz
   problem_options=(--op "$op" --type "$type")
   [ "$op" = spmv ] || problem_options+=(--rhs "$rhs")
-  model=$(choose_model) || fail "$problem: no model can be chosen; see $folder/log" 1
-  if [ -n "$model" ]; then
+  chosen=$(choose_models) || fail "$problem: no model can be chosen; see $folder/log" 1
+  if [ -n "$chosen" ]; then
     model_kind=learned own_ways=$ways
-    model_options=(--model "$model")
-    here=$folder/$name-$(jq -r '.weights_hash[:8]' "$model/model.json")
-    [ $with_trained -eq 1 ] || seen=$(trained_on "$model")
+    model_options=(--model "$models")
+    here=$folder/$name
+    while read -r model; do
+      here+=-$(jq -r '.weights_hash[:8]' "$model/model.json")
+      [ $with_trained -eq 1 ] || seen+=$(trained_on "$model")$'\n'
+    done <<<"$chosen"
   else
     say "$problem: no learned model in $models; the closed-form model ranks everything"
     model_kind=closed-form own_ways=$(sed 's/\bclosed\b *//' <<<"$ways")

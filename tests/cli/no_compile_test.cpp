@@ -81,9 +81,12 @@ TEST_CASE(
   const Workspace work;
   const std::string matrix = work.matrix(1100, 1100, 0.005);
   const auto of_op = [&](Program program) {
-    return program.with("--op", "spmm", "--rhs", "32").environment("XDG_CACHE_HOME", work.path("cache"));
+    return program
+        .with("--op", "spmm", "--rhs", "32", "--model",
+              std::string(WACO_TEST_DATA_DIR) + "/../../data/models/spmm")
+        .environment("XDG_CACHE_HOME", work.path("cache"));
   };
-  // Few kernels, those that the index of the built-in model favours.
+  // Few kernels, those that the index of the model favours.
   const RunResult prepared = of_op(tune().with("--prepare", "4")).run();
   INFO(prepared.err);
   REQUIRE(prepared.ok());

@@ -1,6 +1,7 @@
 // waco-tune with each search, with a learned model and with its index.
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <functional>
 #include <sstream>
 
@@ -131,6 +132,49 @@ TEST_CASE("cli: a model of another machine is used, with a note", "[cli]") {
   const json unranked =
       plan_of(tune().with(work.matrix(), "--op", "spmv", "--calls", "1", "--model", trained.model, "--json"));
   CHECK_THAT(unranked.at("warnings").dump(), !Catch::Contains("Abacus 9000"));
+}
+
+TEST_CASE("cli: where no model is of a machine like this, all rank together", "[cli]") {
+  const Installed installed;
+  const std::string far = installed.built_in + "-far", farther = installed.built_in + "-farther",
+                    unfit = installed.built_in + "-unfit";
+  test::write_random_model(installed.built_in, schedule::Op::kSpmv, 1);
+  test::write_random_model(far, schedule::Op::kSpmv, 2);
+  test::write_random_model(farther, schedule::Op::kSpmv, 3);
+  test::write_random_model(unfit, schedule::Op::kSpmv, 4);
+  edit_manifest(unfit, [](json& manifest) { manifest["rhs"] = {1024}; });
+  const auto move_off = [](const std::string& model, int factor) {
+    edit_manifest(model, [&](json& manifest) {
+      json& caches = manifest["machine"]["caches"];
+      if (caches.empty())
+        caches.push_back(
+            {{"level", 1}, {"bytes", 1}, {"line_bytes", 64}, {"instances", 1}, {"cores_sharing", 1}});
+      caches[0]["bytes"] = caches[0]["bytes"].get<int64_t>() * factor;
+    });
+  };
+  move_off(far, 4);
+  move_off(farther, 16);
+  move_off(unfit, 8);
+  const std::string of_this_machine = installed.ranked("");
+  CHECK(of_this_machine.find('+') == std::string::npos);
+
+  move_off(installed.built_in, 2);
+  CHECK(std::ranges::count(installed.ranked(""), '+') == 2);
+  const std::string models = std::filesystem::path(installed.built_in).parent_path();
+  const json plan = plan_of(rank(installed.matrix).with("--model", models));
+  CHECK(plan.at("model") == installed.built_in);
+  CHECK(plan.at("other_models") == json{far, farther});
+  CHECK_THAT(plan.at("warnings").dump(), Catch::Contains("the cost models were trained on other machines"));
+  // The user's models and the built-in ones do not mix.
+  test::write_random_model(installed.users, schedule::Op::kSpmv, 5);
+  move_off(installed.users, 2);
+  CHECK(installed.ranked("").find('+') == std::string::npos);
+  std::filesystem::remove_all(installed.users);
+
+  // One that can't be used leaves the others alone.
+  edit_manifest(far, [](json& manifest) { manifest["encoding_version"] = 0; });
+  const std::string of_two = installed.ranked("to repair it, install WACO again");
+  CHECK(std::ranges::count(of_two, '+') == 1);
 }
 
 TEST_CASE("cli: a default model that can't be used costs a warning and the next one ranks", "[cli]") {

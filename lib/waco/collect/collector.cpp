@@ -55,7 +55,7 @@ nlohmann::ordered_json collection_json(const CollectOptions& options, int thread
     json["schedules"].push_back(schedule::to_text(point));
   if (options.learned) {
     const auto& index = options.learned->index;
-    json["model"] = options.learned->model.hash();
+    json["model"] = options.learned->hash();
     json["index"] = index ? fast_content_hash(index->vertices().plain()) : "none";
   }
   if (options.shard.count > 1) json["shard"] = fmt::format("{}/{}", options.shard.index, options.shard.count);

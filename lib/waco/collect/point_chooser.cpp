@@ -99,11 +99,9 @@ void PointChooser::add_model_points(int count, std::vector<Choice>& choices) {
 
 void PointChooser::add_learned_points(int count, std::vector<Choice>& choices) {
   if (count == 0) return;
-  search::LearnedLookup lookup(*options_.learned,
-                               options_.learned->model.embed_pattern(tensor_, options_.problem),
-                               options_.problem, model_, options_.threads);
+  search::LearnedLookup lookup(*options_.learned, tensor_, options_.problem, model_, options_.threads);
   const auto search = search::make_search(lookup.query() ? "exact" : "neighbours", lookup.query());
-  add_found(*search, lookup.costs, Stratum::kLearned, count, choices);
+  add_found(*search, lookup.costs(), Stratum::kLearned, count, choices);
 }
 
 void PointChooser::add_found(search::Search& search, model::CostModel& model, Stratum stratum, int count,

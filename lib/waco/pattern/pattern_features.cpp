@@ -2,6 +2,7 @@
 #include "waco/pattern/pattern_features.hpp"
 
 #include <fmt/format.h>
+#include <omp.h>
 
 #include <algorithm>
 
@@ -61,6 +62,11 @@ const std::vector<std::string>& feature_names(int order) {
 
 std::vector<float> pattern_features(const matrix::SparseTensor& tensor, int threads) {
   return compute(tensor, std::max(1, threads)).values();
+}
+
+const std::vector<float>& LazyFeatures::features() {
+  if (!features_) features_ = pattern_features(tensor_, omp_get_max_threads());
+  return *features_;
 }
 
 }  // namespace waco::pattern

@@ -2,23 +2,42 @@
 #include "waco/search/learned.hpp"
 
 #include <chrono>
+#include <cmath>
+#include <utility>
 
 #include "waco/base/clock.hpp"
+#include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 
 namespace waco::search {
+namespace {
 
-bool Learned::has_seen(int64_t rhs) const {
-  for (const nlohmann::json& seen : model.manifest().value("rhs", nlohmann::json::array()))
-    if (seen.is_number_integer() && 2 * rhs >= seen.get<int64_t>() && rhs <= 2 * seen.get<int64_t>())
-      return true;
-  return false;
+MeanCostModel costs_of(const Learned& learned, pattern::LazyFeatures& pattern,
+                       const schedule::Problem& problem, model::ClosedFormModel& closed_form, int threads) {
+  std::vector<std::unique_ptr<model::CostModel>> models;
+  const auto add = [&](const model::LearnedModel& model) {
+    models.push_back(std::make_unique<model::LearnedCostModel>(model, model.embed_pattern(pattern, problem),
+                                                               problem, closed_form, threads,
+                                                               model::kClosedFormShare));
+  };
+  add(learned.model);
+  for (const OtherModel& other : learned.others) add(other.model);
+  return MeanCostModel(std::move(models));
 }
 
-std::shared_ptr<const Learned> Learned::open(const std::filesystem::path& model,
-                                             const std::filesystem::path& index, int threads) {
+}  // namespace
+
+std::string Learned::hash() const {
+  std::string hash = model.hash();
+  for (const OtherModel& other : others) hash += "+" + other.model.hash();
+  return hash;
+}
+
+std::shared_ptr<Learned> Learned::open(const std::filesystem::path& model, const std::filesystem::path& index,
+                                       int threads) {
   const auto start = std::chrono::steady_clock::now();
-  auto learned = std::make_shared<Learned>(Learned{model::LearnedModel::load(model), std::nullopt, model});
+  auto learned =
+      std::make_shared<Learned>(Learned{model::LearnedModel::load(model), std::nullopt, model, {}});
   if (!index.empty())
     learned->index.emplace(
         index::Index::open(index, {learned->model, model}, threads, cache_folder_if_any()));
@@ -26,11 +45,33 @@ std::shared_ptr<const Learned> Learned::open(const std::filesystem::path& model,
   return learned;
 }
 
-LearnedLookup::LearnedLookup(const Learned& learned, const model::PatternEmbedding& pattern,
+MeanCostModel::MeanCostModel(std::vector<std::unique_ptr<model::CostModel>> models)
+    : models_(std::move(models)) {
+  WACO_ASSERT(!models_.empty());
+}
+
+std::vector<double> MeanCostModel::costs(std::span<const schedule::SuperSchedule> points) {
+  std::vector<double> mean = models_[0]->costs(points);
+  if (models_.size() == 1) return mean;
+  for (double& cost : mean) cost = std::log2(cost);
+  for (size_t n = 1; n < models_.size(); ++n) {
+    const std::vector<double> costs = models_[n]->costs(points);
+    for (size_t point = 0; point < costs.size(); ++point) mean[point] += std::log2(costs[point]);
+  }
+  for (double& cost : mean) cost = std::exp2(cost / static_cast<double>(models_.size()));
+  return mean;
+}
+
+LearnedLookup::LearnedLookup(const Learned& learned, const matrix::SparseTensor& tensor,
                              const schedule::Problem& problem, model::ClosedFormModel& closed_form,
                              int threads)
-    : costs(learned.model, pattern, problem, closed_form, threads, model::kClosedFormShare),
-      retriever_(learned.model, pattern) {
+    : LearnedLookup(learned, pattern::LazyFeatures(tensor), problem, closed_form, threads) {}
+
+LearnedLookup::LearnedLookup(const Learned& learned, pattern::LazyFeatures pattern,
+                             const schedule::Problem& problem, model::ClosedFormModel& closed_form,
+                             int threads)
+    : costs_(costs_of(learned, pattern, problem, closed_form, threads)),
+      retriever_(learned.model, learned.model.embed_pattern(pattern, problem)) {
   if (learned.index) query_.emplace(Query{*learned.index, retriever_, threads});
 }
 

@@ -6,12 +6,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "waco/base/clock.hpp"
 #include "waco/base/error.hpp"
 #include "waco/search/named.hpp"
 #include "waco/tune/model_places.hpp"
@@ -19,7 +21,7 @@
 namespace waco::tune {
 namespace {
 
-using Chosen = std::shared_ptr<const search::Learned>;
+using Chosen = std::shared_ptr<search::Learned>;
 
 std::string repair_of(const ModelPlace& place, schedule::Op op) {
   if (!is_users(place)) return "install WACO again";
@@ -37,7 +39,7 @@ Chosen open_default(const ModelPlace& place, const schedule::Problem& problem, i
     if (learned->model.op() != problem.op)
       throw InputError(place.model.string(), 0,
                        fmt::format("is a model of {}", schedule::name(learned->model.op())));
-    if (learned->has_seen(problem.rhs)) return learned;
+    if (learned->model.has_seen(problem.rhs)) return learned;
     spdlog::info("{}: was not trained on a dense size like {}{}", place.model.string(), problem.rhs, then);
   } catch (const Error& fault) {
     spdlog::warn("{}{} (to repair it, {})", fault.what(), then, repair_of(place, problem.op));
@@ -45,12 +47,30 @@ Chosen open_default(const ModelPlace& place, const schedule::Problem& problem, i
   return nullptr;
 }
 
-/// Null when none of them is for this problem.
+/// Null when none of them is for this problem. Where the first that is comes from a machine unlike this one,
+/// those beside it give their opinions, too.
 Chosen open_first(const std::vector<ModelPlace>& places, const schedule::Problem& problem, int threads,
                   std::string_view last) {
   Chosen learned;
-  for (size_t n = 0; n < places.size() && !learned; ++n)
-    learned = open_default(places[n], problem, threads, n + 1 < places.size() ? "the next model" : last);
+  size_t next = 0;
+  while (next < places.size() && !learned) {
+    const ModelPlace& place = places[next++];
+    learned = open_default(place, problem, threads, next < places.size() ? "the next model" : last);
+  }
+  if (!learned || places[next - 1].distance <= kUnlike) return learned;
+  const auto start = std::chrono::steady_clock::now();
+  for (; next < places.size(); ++next) {
+    const std::filesystem::path& other = places[next].model;
+    if (other.parent_path() != learned->folder.parent_path()) break;
+    try {
+      auto model = model::LearnedModel::load(other);
+      if (model.op() == problem.op && model.has_seen(problem.rhs))
+        learned->others.push_back({std::move(model), other});
+    } catch (const Error& fault) {
+      spdlog::warn("{} (to repair it, {})", fault.what(), repair_of(places[next], problem.op));
+    }
+  }
+  learned->load_s += seconds_since(start);
   return learned;
 }
 

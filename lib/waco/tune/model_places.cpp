@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -63,13 +62,11 @@ std::vector<ModelPlace> models_of(schedule::Op op, const fs::path& folder) {
   }
   std::sort(places.begin(), places.end(),
             [](const ModelPlace& a, const ModelPlace& b) { return a.model < b.model; });
-  if (places.size() < 2) return places;
+  if (places.empty()) return places;
   const Machine here = describe_machine("");
-  std::map<fs::path, double> distances;
-  for (const ModelPlace& place : places) distances[place.model] = distance_of(place.model, here);
-  std::stable_sort(places.begin(), places.end(), [&](const ModelPlace& a, const ModelPlace& b) {
-    return distances[a.model] < distances[b.model];
-  });
+  for (ModelPlace& place : places) place.distance = distance_of(place.model, here);
+  std::stable_sort(places.begin(), places.end(),
+                   [](const ModelPlace& a, const ModelPlace& b) { return a.distance < b.distance; });
   return places;
 }
 

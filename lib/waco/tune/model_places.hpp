@@ -13,7 +13,13 @@ namespace waco::tune {
 struct ModelPlace {
   std::filesystem::path model;
   std::filesystem::path index;  ///< empty when there is none
+  /// Of the machine that the model was trained on to this one, hardware_distance(); infinite when the model
+  /// does not tell. Known of the models of models_of().
+  double distance = 0;
 };
+
+/// A model of a machine further off than this, half a step of one cache, was trained on one unlike this.
+inline constexpr double kUnlike = 0.5;
 
 /// The user's data folder, $XDG_DATA_HOME/waco or ~/.local/share/waco; empty without a home. Of both
 /// variables only an absolute path counts, as for the cache folder.

@@ -43,10 +43,9 @@ Ranking::Ranking(const matrix::SparseTensor& tensor, const TuneOptions& options,
   csr_ns_ = closed_form_.terms(schedule::csr_point(options.problem, threads)).total_ns;
   if (!options.learned) return;
   const auto start = std::chrono::steady_clock::now();
-  const model::PatternEmbedding pattern = options.learned->model.embed_pattern(tensor, options.problem);
+  lookup_.emplace(*options.learned, tensor, options.problem, closed_form_, threads);
   features_s_ = seconds_since(start);
-  counting_ =
-      CountingModel(lookup_.emplace(*options.learned, pattern, options.problem, closed_form_, threads).costs);
+  counting_ = CountingModel(lookup_->costs());
   // A learned model predicts shares of fixed_csr's time, which the closed-form model knows in nanoseconds.
   cost_unit_ns_ = csr_ns_;
 }

@@ -61,9 +61,10 @@ struct TuneResult {
   int threads = 1;
   Effort effort = Effort::kNormal;
   uint64_t seed = 1;
-  std::string cost_model;  ///< "closed-form", or the hash of a learned model
+  std::string cost_model;  ///< "closed-form", or the hash of a learned model; those of several joined by "+"
   std::string model;       ///< folder of a learned model, else empty
-  std::string search;      ///< a name of search::search_names()
+  std::vector<std::string> other_models;  ///< folders of those whose opinions counted as well
+  std::string search;                     ///< a name of search::search_names()
   schedule::Subspace subspace = schedule::Subspace::kAll;
   Machine machine;
 

@@ -64,6 +64,7 @@ json to_json(const TuneResult& result) {
           {"seed", result.seed},
           {"cost_model", result.cost_model},
           {"model", result.model.empty() ? json(nullptr) : json(result.model)},
+          {"other_models", result.other_models},
           {"search", result.search},
           {"space", schedule::name(result.subspace)},
           {"no_compile", result.no_compile},

@@ -66,6 +66,7 @@ class Run {
   bool only_ranks() const;
   void take_first();
   void open_session();
+  void add_foreign_models_warning();
   void add_warnings();
   bool any_verified() const;
   void note_fault(const std::string& message);

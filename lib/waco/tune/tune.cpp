@@ -2,11 +2,14 @@
 #include "waco/tune/tune.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
@@ -56,7 +59,11 @@ void Run::describe() {
   result_.seed = options_.seed;
   result_.machine = describe_machine(target());
   result_.cost_model = options_.cost_model();
-  if (options_.learned) result_.model = options_.learned->folder.string();
+  if (options_.learned) {
+    result_.model = options_.learned->folder.string();
+    for (const search::OtherModel& other : options_.learned->others)
+      result_.other_models.push_back(other.folder.string());
+  }
   result_.search = options_.search;
   result_.subspace = options_.subspace;
 }
@@ -164,18 +171,31 @@ void Run::note_stop() {
   result_.stopped_by = reason;
 }
 
+/// Where the cost models come from, unless that is this machine.
+void Run::add_foreign_models_warning() {
+  const auto machine_of = [](const model::LearnedModel& model) {
+    return model.manifest().value("machine", nlohmann::json::object()).get<Machine>();
+  };
+  const search::Learned& learned = *options_.learned;
+  const Machine trained_on = machine_of(learned.model);
+  if (trained_on.cpu_model.empty() || same_hardware(trained_on, result_.machine)) return;
+  std::vector<std::string> cpus{trained_on.cpu_model};
+  for (const search::OtherModel& other : learned.others)
+    if (const std::string cpu = machine_of(other.model).cpu_model; std::ranges::count(cpus, cpu) == 0)
+      cpus.push_back(cpu);
+  const bool several = !learned.others.empty();
+  result_.warnings.push_back(
+      fmt::format("the cost {} trained on {} ({}){} (waco-tune --calibrate --op {} fits {} to this one)",
+                  several ? "models were" : "model was", several ? "other machines" : "another machine",
+                  fmt::join(cpus, ", "),
+                  !result_.baseline ? ""
+                  : several         ? "; their mean ranks, and measuring here decides"
+                                    : "; it ranks, and measuring here decides",
+                  schedule::name(options_.problem.op), several ? "one" : "it"));
+}
+
 void Run::add_warnings() {
-  if (options_.learned && ranking_ && options_.points.empty()) {
-    const auto trained_on =
-        options_.learned->model.manifest().value("machine", nlohmann::json::object()).get<Machine>();
-    const std::string& cpu = trained_on.cpu_model;
-    if (!cpu.empty() && !same_hardware(trained_on, result_.machine))
-      result_.warnings.push_back(
-          fmt::format("the cost model was trained on another machine ({}){} (waco-tune --calibrate --op {} "
-                      "fits it to this one)",
-                      cpu, result_.baseline ? "; it ranks, and measuring here decides" : "",
-                      schedule::name(options_.problem.op)));
-  }
+  if (options_.learned && ranking_ && options_.points.empty()) add_foreign_models_warning();
   if (ranking_ && result_.candidates.empty())
     if (const auto reason = ranking_->csr_exclusion())
       result_.warnings.push_back(

@@ -42,7 +42,7 @@ struct TuneOptions {
 
   int num_threads() const { return threads > 0 ? threads : usable_threads(); }
   /// "closed-form", or the hash of the learned model.
-  std::string cost_model() const { return learned ? learned->model.hash() : "closed-form"; }
+  std::string cost_model() const { return learned ? learned->hash() : "closed-form"; }
 };
 
 /// Throws UsageError when the model is not of the problem's op, or the search lacks its index.

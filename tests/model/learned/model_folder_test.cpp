@@ -155,7 +155,7 @@ TEST_CASE("extractor: pyramid gives the features of the pattern, standardised", 
     diagonal.coords[1].push_back(n);
     diagonal.values.push_back(1);
   }
-  const std::vector<float> features = pattern::pattern_features(diagonal, 1),
-                           q = extractor->extract(diagonal);
+  pattern::LazyFeatures seen(diagonal);
+  const std::vector<float> features = pattern::pattern_features(diagonal, 1), q = extractor->extract(seen);
   for (size_t n = 0; n < q.size(); ++n) CHECK(q[n] == std::clamp((features[n] - 1) * 0.5f, -4.0f, 4.0f));
 }

@@ -35,7 +35,8 @@ class ConvExtractor : public Extractor {
     max_sites_ = max_sites_of(file);
   }
 
-  std::vector<float> extract(const matrix::SparseTensor& tensor) const override {
+  std::vector<float> extract(pattern::LazyFeatures& pattern) const override {
+    const matrix::SparseTensor& tensor = pattern.tensor();
     WACO_ASSERT(tensor.order() == order_);
     std::vector<float> x = features(tensor, omp_get_max_threads());
     std::vector<float> shape = shape_inputs(tensor);

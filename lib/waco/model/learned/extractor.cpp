@@ -2,7 +2,6 @@
 #include "waco/model/learned/extractor.hpp"
 
 #include <fmt/ranges.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +9,6 @@
 #include "waco/base/error.hpp"
 #include "waco/model/conv/conv_extractors.hpp"
 #include "waco/model/learned/dense.hpp"
-#include "waco/pattern/pattern_features.hpp"
 
 namespace waco::model {
 namespace {
@@ -21,9 +19,9 @@ class Pyramid : public Extractor {
   Pyramid(int order, const TensorFile& weights)
       : order_(order), input_(weights, "features", static_cast<int>(pattern::feature_names(order).size())) {}
 
-  std::vector<float> extract(const matrix::SparseTensor& tensor) const override {
-    WACO_ASSERT(tensor.order() == order_);
-    std::vector<float> features = pattern::pattern_features(tensor, omp_get_max_threads());
+  std::vector<float> extract(pattern::LazyFeatures& pattern) const override {
+    WACO_ASSERT(pattern.tensor().order() == order_);
+    std::vector<float> features = pattern.features();
     input_.apply(features.data(), features.data());
     return features;
   }
@@ -39,7 +37,8 @@ class Human : public Extractor {
  public:
   Human(int order, const TensorFile& weights) : order_(order), input_(weights, "features", order + 1) {}
 
-  std::vector<float> extract(const matrix::SparseTensor& tensor) const override {
+  std::vector<float> extract(pattern::LazyFeatures& pattern) const override {
+    const matrix::SparseTensor& tensor = pattern.tensor();
     WACO_ASSERT(tensor.order() == order_);
     std::vector<float> features = shape_features(tensor.dims, tensor.num_nonzeros());
     input_.apply(features.data(), features.data());

@@ -9,6 +9,7 @@
 
 #include "waco/matrix/sparse_tensor.hpp"
 #include "waco/model/learned/tensor_file.hpp"
+#include "waco/pattern/pattern_features.hpp"
 
 namespace waco::model {
 
@@ -23,7 +24,7 @@ class Extractor {
  public:
   virtual ~Extractor() = default;
   /// q [size()] for a tensor of the order it was made for. Deterministic, whatever the number of threads.
-  virtual std::vector<float> extract(const matrix::SparseTensor& tensor) const = 0;
+  virtual std::vector<float> extract(pattern::LazyFeatures& pattern) const = 0;
   virtual int size() const = 0;  ///< Q
 };
 

@@ -195,11 +195,24 @@ int LearnedModel::embedding_size() const {
   return weights_->embedder.size();
 }
 
+bool LearnedModel::has_seen(int64_t rhs) const {
+  for (const nlohmann::json& seen : manifest().value("rhs", nlohmann::json::array()))
+    if (seen.is_number_integer() && 2 * rhs >= seen.get<int64_t>() && rhs <= 2 * seen.get<int64_t>())
+      return true;
+  return false;
+}
+
 PatternEmbedding LearnedModel::embed_pattern(const matrix::SparseTensor& tensor,
                                              const schedule::Problem& problem) const {
+  pattern::LazyFeatures pattern(tensor);
+  return embed_pattern(pattern, problem);
+}
+
+PatternEmbedding LearnedModel::embed_pattern(pattern::LazyFeatures& pattern,
+                                             const schedule::Problem& problem) const {
   const Weights& w = *weights_;
-  WACO_ASSERT(problem.op == w.op && tensor.order() == schedule::sparse_order(w.op));
-  std::vector<float> inputs = w.extractor->extract(tensor);
+  WACO_ASSERT(problem.op == w.op && pattern.tensor().order() == schedule::sparse_order(w.op));
+  std::vector<float> inputs = w.extractor->extract(pattern);
   const bool f64 = problem.type == schedule::ValueType::kF64;
   float numbers[2] = {static_cast<float>(std::log2(static_cast<double>(problem.rhs))), f64 ? 1.0f : 0.0f};
   w.problem.apply(numbers, numbers);

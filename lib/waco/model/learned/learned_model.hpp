@@ -15,6 +15,7 @@
 #include "waco/model/closed_form.hpp"
 #include "waco/model/cost_model.hpp"
 #include "waco/model/learned/tensor_file.hpp"
+#include "waco/pattern/pattern_features.hpp"
 #include "waco/schedule/super_schedule.hpp"
 
 namespace waco::model {
@@ -55,8 +56,11 @@ class LearnedModel {
   /// Hash of weights and manifest, which an index names to be tied to this model.
   const std::string& hash() const;
   int embedding_size() const;  ///< E
+  /// Whether it was trained on a dense index of about this size: within a factor of two.
+  bool has_seen(int64_t rhs) const;
 
   /// Extractor and pattern layers. Requires a tensor of the op's order.
+  PatternEmbedding embed_pattern(pattern::LazyFeatures& pattern, const schedule::Problem& problem) const;
   PatternEmbedding embed_pattern(const matrix::SparseTensor& tensor, const schedule::Problem& problem) const;
 
   /// Program embeddings [points.size(), E], row-major. `max_threads`: what the machine offers; a point's
