@@ -12,16 +12,18 @@
 namespace waco::search {
 namespace {
 
-MeanCostModel costs_of(const Learned& learned, pattern::LazyFeatures& pattern,
-                       const schedule::Problem& problem, model::ClosedFormModel& closed_form, int threads) {
+/// `first`: what the first model sees in the pattern.
+MeanCostModel costs_of(const Learned& learned, const model::PatternEmbedding& first,
+                       pattern::LazyFeatures& pattern, const schedule::Problem& problem,
+                       model::ClosedFormModel& closed_form, int threads) {
   std::vector<std::unique_ptr<model::CostModel>> models;
-  const auto add = [&](const model::LearnedModel& model) {
-    models.push_back(std::make_unique<model::LearnedCostModel>(model, model.embed_pattern(pattern, problem),
-                                                               problem, closed_form, threads,
+  const auto add = [&](const model::LearnedModel& model, const model::PatternEmbedding& seen) {
+    models.push_back(std::make_unique<model::LearnedCostModel>(model, seen, problem, closed_form, threads,
                                                                model::kClosedFormShare));
   };
-  add(learned.model);
-  for (const OtherModel& other : learned.others) add(other.model);
+  add(learned.model, first);
+  for (const OtherModel& other : learned.others)
+    add(other.model, other.model.embed_pattern(pattern, problem));
   return MeanCostModel(std::move(models));
 }
 
@@ -70,8 +72,9 @@ LearnedLookup::LearnedLookup(const Learned& learned, const matrix::SparseTensor&
 LearnedLookup::LearnedLookup(const Learned& learned, pattern::LazyFeatures pattern,
                              const schedule::Problem& problem, model::ClosedFormModel& closed_form,
                              int threads)
-    : costs_(costs_of(learned, pattern, problem, closed_form, threads)),
-      retriever_(learned.model, learned.model.embed_pattern(pattern, problem)) {
+    : pattern_(learned.model.embed_pattern(pattern, problem)),
+      costs_(costs_of(learned, pattern_, pattern, problem, closed_form, threads)),
+      retriever_(learned.model, pattern_) {
   if (learned.index) query_.emplace(Query{*learned.index, retriever_, threads});
 }
 

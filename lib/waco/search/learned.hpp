@@ -69,6 +69,7 @@ class LearnedLookup {
   LearnedLookup(const Learned& learned, pattern::LazyFeatures pattern, const schedule::Problem& problem,
                 model::ClosedFormModel& closed_form, int threads);
 
+  model::PatternEmbedding pattern_;  ///< by the first model
   MeanCostModel costs_;
   model::Retriever retriever_;
   std::optional<Query> query_;
