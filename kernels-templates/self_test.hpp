@@ -168,13 +168,16 @@ struct Sum {
     magnitude += std::fabs(x);
     ++terms;
   }
-  /* Error in units of the bound that rounding allows: at most 1 is right; not a number is wrong. */
+  /* Error in units of the bound that rounding, and products too small for the type, allow: at most 1 is
+     right; not a number is wrong, unless what is added up is too large for the type. */
   double excess(double got) const {
-    const double epsilon = sizeof(waco_value) == 4 ? 0x1.0p-23 : 0x1.0p-52;
-    const double bound = epsilon * (double)(terms + 8) * magnitude, error = std::fabs(got - value);
+    constexpr bool is_float = sizeof(waco_value) == 4;
+    constexpr double epsilon = is_float ? FLT_EPSILON : DBL_EPSILON, smallest = is_float ? FLT_MIN : DBL_MIN;
+    if (!is_finite(magnitude) || magnitude > (is_float ? FLT_MAX : DBL_MAX) / 4) return 0;
+    const double bound = (double)terms * smallest + epsilon * (double)(terms + 8) * magnitude;
+    const double error = std::fabs(got - value);
     if (!is_finite(error)) return DBL_MAX;
-    if (error == 0) return 0;
-    return bound > 0 ? error / bound : DBL_MAX;
+    return error == 0 ? 0 : bound > 0 ? error / bound : DBL_MAX;
   }
 };
 

@@ -120,6 +120,20 @@ TEST_CASE("standalone: the self-test tells of what was never written, under -ffa
   }
 }
 
+TEST_CASE("standalone: values at the ends of the type's range pass the self-test", "[codegen]") {
+  const auto point = schedule::parse("sddmm f32 K=32 | A: i:U j:C | loop: i j k | par: serial");
+  Folder folder;
+  const RunResult compiled = folder.compile(codegen::emit_standalone(point, codegen::any_shape(), 32, {}),
+                                            {"-fopenmp", "-DWACO_SELF_TEST"}, "self_test");
+  INFO(compiled.err);
+  REQUIRE(compiled.ok());
+  std::ofstream(folder.file("input.mtx")) << "%%MatrixMarket matrix coordinate real general\n4 4 5\n"
+                                             "1 1 1e-39\n1 2 3e-45\n2 3 1e-70\n3 3 3.3e38\n4 4 1e300\n";
+  const RunResult run = run_process({folder.file("self_test"), folder.file("input.mtx")});
+  INFO(run.out << run.err);
+  CHECK(run.ok());
+}
+
 TEST_CASE("standalone: a split that does not divide the dimension is refused, not miscomputed", "[codegen]") {
   const auto point = schedule::parse("spmv f32 | A: i1:U k:C i0:U [i/4] | loop: i1 k i0 | par: serial");
   Folder folder;
