@@ -151,6 +151,7 @@ WACO_HALVES(16, 8)
 #define WACO_PICK2(...) WACO_PICK(2, __VA_ARGS__)
 #define WACO_PICK4(...) WACO_PICK(4, __VA_ARGS__)
 #define WACO_PICK8(...) WACO_PICK(8, __VA_ARGS__)
+#define WACO_PICK16(...) WACO_PICK(16, __VA_ARGS__)
 
 /* Parts go in halves, or by a mask where that saves moves: never by way of memory, where a vector that is
    read after pieces of it were written waits for them. */

@@ -311,6 +311,12 @@ TEST_CASE("kernel: sddmm formats equal the reference", "[codegen]") {
            "prefetch 2",
            "sddmm f32 K=48 | A: i:U j:C | loop: k1 i j k0 [k/16] | par: k1 static x2",
            "sddmm f32 K=2000 | A: i:U j:C | loop: i j k | par: i static x2 | unroll 4",
+           "sddmm f32 K=256 | A: i:U j:C | loop: i j k | par: i static x2 | unroll 16",
+           "sddmm f32 K=8 | A: i:U j:C | loop: i j k | par: i static x2 | unroll 16",
+           "sddmm f64 K=64 | A: i:C j:C | loop: i j k | par: i static x2 | unroll 8",
+           "sddmm f64 K=24 | A: i1:U j:C i0:U [i/5] | loop: i1 j i0 k | par: i1 balanced x2 | unroll 2",
+           "sddmm f32 K=64 | A: i1:U j1:C i0:U j0:U [i/4 j/3] | loop: i1 j1 j0 i0 k | par: i1 static x2",
+           "sddmm f32 K=64 | A: j1:U i:C j0:U [j/4] | loop: i j1 j0 k | par: i static x2",
        })
     check_on_several_matrices(text);
 }

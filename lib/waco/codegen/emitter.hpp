@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -110,7 +111,12 @@ class Emitter {
   // emitter_flush.cpp: from accumulators to the output
   void emit_flush(const std::vector<Accumulator>& accumulators);
   void flush_dense(const Accumulator& accumulator);
+  void flush_sparse(const std::vector<Accumulator>& accumulators);
   void flush_sparse(const Accumulator& accumulator);
+  std::optional<int> offset_of(const Accumulator& accumulator) const;
+  std::string neighbours_added(const std::string& a, const std::string& b, int lanes, int group,
+                               int unit) const;
+  std::string joint_sums(std::vector<std::string> vectors);
   void flush_spmv(const Accumulator& accumulator);
   std::string rows_of_block(const Accumulator& accumulator);
   void flush_rows(const std::string& sums, const std::string& base, int count);
@@ -118,6 +124,7 @@ class Emitter {
   std::string output_of_lane(const std::string& base, const std::string& lane) const;
   void flush_row_buffer(const Accumulator& accumulator);
   std::string output_row(const Accumulator& accumulator);
+  std::string added_up(const std::string& name, int count) const;
   std::string sum_of(const std::string& name, int count) const;
 
   // emitter_names.cpp: coordinates, positions, rows

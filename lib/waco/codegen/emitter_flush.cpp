@@ -1,17 +1,28 @@
 // From accumulators to the output: sums of lanes, stores, guards at the edge of the matrix (see emitter.hpp).
 #include <algorithm>
+#include <bit>
+#include <iterator>
+#include <map>
+#include <optional>
 
 #include "waco/codegen/emitter.hpp"
 
 namespace waco::codegen {
 
+using schedule::Loop;
 using schedule::Op;
+using schedule::Var;
+
+/// The vectors of an accumulator as one.
+std::string Emitter::added_up(const std::string& name, int count) const {
+  std::string sum = name + "_0";
+  for (int v = 1; v < count; ++v) sum += fmt::format(" + {}_{}", name, v);
+  return sum;
+}
 
 std::string Emitter::sum_of(const std::string& name, int count) const {
   if (shape_.axis == VectorAxis::kNone) return name + "_0";
-  std::string sum = name + "_0";
-  for (int v = 1; v < count; ++v) sum += fmt::format(" + {}_{}", name, v);
-  return fmt::format("sum{}({})", vec(), sum);
+  return fmt::format("sum{}({})", vec(), added_up(name, count));
 }
 
 /// Pointer to the output row of an accumulator (its element, for spmv).
@@ -30,12 +41,11 @@ void Emitter::emit_flush(const std::vector<Accumulator>& all) {
         for (int v = 0; v < count; ++v)
           out_.line("{}_{} += {}_{};", acc.name.substr(0, acc.name.find("_u")) + "_u0", v, acc.name, v);
   }
+  if (op() == Op::kSddmm) return flush_sparse(all);
   for (const Accumulator& acc : all) {
     if (split_ && acc.copy > 0) continue;
     if (op() == Op::kSpmv) {
       flush_spmv(acc);
-    } else if (op() == Op::kSddmm) {
-      flush_sparse(acc);
     } else {
       flush_dense(acc);
     }
@@ -83,10 +93,125 @@ void Emitter::flush_row_buffer(const Accumulator& acc) {
   if (guard) out_.close();
 }
 
+/// How many stored values after the first nonzero in flight's first one an accumulator's output lies: given
+/// by the nonzero and by the unrolled U levels below it. None where others decide as well.
+std::optional<int> Emitter::offset_of(const Accumulator& acc) const {
+  const auto& levels = format().levels;
+  const auto& loops = shape_.nest.loops;
+  const auto is_unrolled = [](const Loop& l) { return l.unrolled; };
+  int first_inner = num_levels();
+  for (; first_inner > 0; --first_inner) {
+    const auto& level = levels[static_cast<size_t>(first_inner - 1)];
+    if (level.kind != schedule::LevelKind::kUncompressed ||
+        std::none_of(loops.begin(), loops.end(),
+                     [&](const Loop& l) { return is_unrolled(l) && l.vars[0] == level.var; }))
+      break;
+  }
+  if (std::count_if(loops.begin(), loops.end(), is_unrolled) != num_levels() - first_inner)
+    return std::nullopt;
+  if (copies_ > 1) {
+    const Loop& nonzeros = loop(shape_.nest.innermost_sparse);
+    if (nonzeros.level + static_cast<int>(nonzeros.vars.size()) != first_inner) return std::nullopt;
+  }
+  int offset = acc.copy;
+  for (int level = first_inner; level < num_levels(); ++level) {
+    const Var var = levels[static_cast<size_t>(level)].var;
+    offset = offset * split(var.index) + std::stoi(acc.env.coordinate[static_cast<size_t>(var.index)][1]);
+  }
+  return offset;
+}
+
+/// Outputs that lie one after the other are summed up together, a power of two of them at a time.
+void Emitter::flush_sparse(const std::vector<Accumulator>& all) {
+  constexpr size_t kFewestTogether = 4;  // two took up to 1.2 times as long as one by one
+  std::map<int, const Accumulator*> by_offset;
+  if (shape_.axis == VectorAxis::kDense)
+    for (const Accumulator& acc : all)
+      if (const auto offset = offset_of(acc)) by_offset[*offset] = &acc;
+  if (by_offset.size() != all.size()) {
+    for (const Accumulator& acc : all) flush_sparse(acc);
+    return;
+  }
+  for (auto next = by_offset.begin(); next != by_offset.end();) {
+    std::vector<const Accumulator*> run;
+    for (auto it = next; it != by_offset.end() && it->first == next->first + static_cast<int>(run.size()) &&
+                         static_cast<int>(run.size()) < shape_.lanes;
+         ++it)
+      run.push_back(it->second);
+    run.resize(std::bit_floor(run.size()));
+    std::advance(next, run.size());
+    if (run.size() < kFewestTogether) {
+      for (const Accumulator* acc : run) flush_sparse(*acc);
+      continue;
+    }
+    std::vector<std::string> vectors;
+    for (const Accumulator* acc : run) {
+      vectors.push_back(acc->name + "_0");
+      if (const int count = vectors_per_accumulator(); count > 1) {
+        vectors.back() = fresh("all");
+        out_.line("const vec{} {} = {};", vec(), vectors.back(), added_up(acc->name, count));
+      }
+    }
+    const std::string sums = joint_sums(std::move(vectors));
+    const std::string& position = run[0]->env.position[static_cast<size_t>(num_levels() - 1)];
+    std::string value = fmt::format("load{}(vals + {}) * {}", run.size(), position, sums);
+    if (!shape_.stores) value = fmt::format("load{}(out + {}) + {}", run.size(), position, value);
+    out_.line("store{}(out + {}, {});", run.size(), position, value);
+  }
+}
+
 void Emitter::flush_sparse(const Accumulator& acc) {
   const std::string& position = acc.env.position[static_cast<size_t>(num_levels() - 1)];
   out_.line("out[{}] {} {} * {};", position, shape_.stores ? "=" : "+=", value_of(acc.env),
             sum_of(acc.name, vectors_per_accumulator()));
+}
+
+/// Lanes of `a` and then of `b`, in every group of lanes by itself: every unit of lanes and the one after it
+/// added, so that half of each is left.
+std::string Emitter::neighbours_added(const std::string& a, const std::string& b, int lanes, int group,
+                                      int unit) const {
+  std::vector<int> even, odd;
+  for (int begin = 0; begin < lanes; begin += group)
+    for (const int source : {0, lanes})
+      for (int at = 0; at < group; at += 2 * unit)
+        for (int lane = 0; lane < unit; ++lane) {
+          even.push_back(source + begin + at + lane);
+          odd.push_back(even.back() + unit);
+        }
+  return fmt::format("{} + {}", pick(a, b, even), pick(a, b, odd));
+}
+
+/// The sums of the lanes of several vectors, a power of two of them and no more than lanes, in one vector.
+/// Pairs of vectors become one that has half of the sums to come of each, first inside of every 16 bytes,
+/// where lanes are picked by cheaper instructions, then across them.
+std::string Emitter::joint_sums(std::vector<std::string> vectors) {
+  int lanes = shape_.lanes;
+  const int block = std::min(lanes, 16 / schedule::value_bytes(shape_.point.problem.type));
+  const auto num_sums = static_cast<int>(vectors.size());
+  const auto define = [&](int width, const std::string& value) {
+    const std::string name = fresh("sums");
+    out_.line("const vec{} {} = {};", width, name, value);
+    return name;
+  };
+  for (int done = 1; vectors.size() > 1; done *= 2) {
+    std::vector<std::string> halves;
+    for (size_t n = 0; n < vectors.size(); n += 2)
+      halves.push_back(
+          define(lanes, done < block ? neighbours_added(vectors[n], vectors[n + 1], lanes, block, 1)
+                                     : neighbours_added(vectors[n], vectors[n + 1], lanes, lanes, block)));
+    vectors = std::move(halves);
+  }
+  std::string sums = vectors[0];
+  while (lanes > num_sums) {
+    const std::string low = fmt::format("low{}({})", lanes, sums),
+                      high = fmt::format("high{}({})", lanes, sums);
+    const bool alike = num_sums <= block && lanes > block;  // every block is of the same vectors
+    const int half = lanes / 2;
+    sums = define(half, alike ? fmt::format("{} + {}", low, high)
+                              : neighbours_added(low, high, half, half, num_sums > block ? block : 1));
+    lanes = half;
+  }
+  return sums;
 }
 
 /// The rows of a block in the first lanes of a vector: the sums of its columns, which lie one after the other
