@@ -181,9 +181,9 @@ std::string Emitter::neighbours_added(const std::string& a, const std::string& b
   return fmt::format("{} + {}", pick(a, b, even), pick(a, b, odd));
 }
 
-/// The sums of the lanes of several vectors, a power of two of them and no more than lanes, in one vector.
-/// Pairs of vectors become one that has half of the sums to come of each, first inside of every 16 bytes,
-/// where lanes are picked by cheaper instructions, then across them.
+/// The sums of the lanes of several vectors, of four of them or a higher power of two up to the lanes, in
+/// one. Pairs of vectors become one that has half of the sums to come of each, first inside of every 16
+/// bytes, where lanes are picked by cheaper instructions, then across them.
 std::string Emitter::joint_sums(std::vector<std::string> vectors) {
   int lanes = shape_.lanes;
   const int block = std::min(lanes, 16 / schedule::value_bytes(shape_.point.problem.type));
@@ -205,10 +205,10 @@ std::string Emitter::joint_sums(std::vector<std::string> vectors) {
   while (lanes > num_sums) {
     const std::string low = fmt::format("low{}({})", lanes, sums),
                       high = fmt::format("high{}({})", lanes, sums);
-    const bool alike = num_sums <= block && lanes > block;  // every block is of the same vectors
     const int half = lanes / 2;
-    sums = define(half, alike ? fmt::format("{} + {}", low, high)
-                              : neighbours_added(low, high, half, half, num_sums > block ? block : 1));
+    sums = define(half, num_sums == block  // then every block has parts of the same sums
+                            ? fmt::format("{} + {}", low, high)
+                            : neighbours_added(low, high, half, half, block));
     lanes = half;
   }
   return sums;
