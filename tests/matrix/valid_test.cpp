@@ -110,4 +110,6 @@ TEST_CASE("read: the name of a tensor is its file's, without folder and known ex
   CHECK(tensor_name("dlmc_0.7.tns.gz") == "dlmc_0.7");
   CHECK(tensor_name("dlmc_0.7") == "dlmc_0.7");
   CHECK(tensor_name("-") == "stdin");
+  CHECK(tensor_name("cant.tar.gz") == "cant");
+  CHECK(tensor_name("cant.tgz") == "cant");
 }

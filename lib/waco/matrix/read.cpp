@@ -11,6 +11,7 @@
 #include "waco/base/error.hpp"
 #include "waco/base/gzip.hpp"
 #include "waco/base/machine.hpp"
+#include "waco/base/tar.hpp"
 #include "waco/matrix/frostt.hpp"
 #include "waco/matrix/line.hpp"
 #include "waco/matrix/matrix_market.hpp"
@@ -19,7 +20,7 @@
 namespace waco::matrix {
 namespace {
 
-constexpr size_t kHeadBytes = 8;
+constexpr size_t kHeadBytes = kTarBlock;
 /// How much longer than its compressed form a text is taken to be before it is read.
 constexpr int64_t kLikelyInflation = 16;
 
@@ -52,6 +53,17 @@ std::string checked_head(std::string head, const std::string& name) {
   return head;
 }
 
+/// Whether a member of an archive is the matrix of its folder, "NAME/NAME.mtx", as SuiteSparse packs it; what
+/// belongs to it, right-hand sides and such, has longer names.
+bool is_matrix_of_folder(std::string_view path) {
+  const std::filesystem::path member(path);
+  return member.extension() == ".mtx" && member.has_parent_path() &&
+         member.stem() == member.parent_path().filename();
+}
+
+constexpr const char* kOtherArchive =
+    "is a tar archive without a NAME/NAME.mtx, as those of SuiteSparse have; extract it and name a file";
+
 /// Reads the text behind `text`, of the kind that its first line says.
 ReadResult read_text(TextReader& text, int64_t likely_text_bytes, const ReadOptions& options) {
   while (const auto line = text.next_line()) {
@@ -67,6 +79,9 @@ ReadResult read_text(TextReader& text, int64_t likely_text_bytes, const ReadOpti
                        "lines end with a carriage return alone; end them with line feeds (tr '\\r' '\\n')");
     }
     const bool is_matrix = is_matrix_market_banner(*line);
+    if (!is_matrix && text.name().ends_with(".rb"))
+      throw InputError(text.name(), 0,
+                       "is a Rutherford-Boeing file; take the Matrix Market one (.mtx), or convert it");
     if (!is_matrix && first == '%') {
       throw InputError(
           text.name(), text.line_number(),
@@ -96,8 +111,8 @@ ReadResult read_source(ByteSource& source, const std::string& name, int64_t num_
   const bool compressed = is_gzip(head);
   ReplaySource whole(std::move(head), source);
   int64_t likely_text_bytes = num_bytes;
-  const auto read_plain = [&](ByteSource& plain) {
-    ReplaySource checked(checked_head(read_up_to(plain, kHeadBytes), name), plain);
+  const auto read_plain = [&](std::string start, ByteSource& rest) {
+    ReplaySource checked(checked_head(std::move(start), name), rest);
     const auto chunks = static_cast<size_t>(std::max(16, 2 * options.threads));
     size_t block_bytes = options.chunk_bytes * chunks;
     if (likely_text_bytes >= 0)
@@ -105,12 +120,21 @@ ReadResult read_source(ByteSource& source, const std::string& name, int64_t num_
     TextReader text(name, checked, block_bytes, options.threads > 1);
     return read_text(text, likely_text_bytes, options);
   };
+  const auto read_inflated = [&](ByteSource& content) {
+    std::string start = read_up_to(content, kHeadBytes);
+    if (!is_tar(start)) return read_plain(std::move(start), content);
+    ReplaySource archive(std::move(start), content);
+    TarMember member(name, archive, is_matrix_of_folder, kOtherArchive);
+    likely_text_bytes = std::min(likely_text_bytes, member.num_bytes());
+    start = read_up_to(member, kHeadBytes);
+    return read_plain(std::move(start), member);
+  };
   try {
-    if (!compressed) return read_plain(whole);
+    if (!compressed) return read_inflated(whole);
     if (num_bytes >= 0) likely_text_bytes = num_bytes * kLikelyInflation;
     GzipSource inflated(name, whole);
     try {
-      return read_plain(inflated);
+      return read_inflated(inflated);
     } catch (const InputError&) {
       check_rest(inflated);
       throw;
@@ -141,7 +165,7 @@ std::string tensor_name(const std::string& path) {
   if (path == "-") return "stdin";
   std::filesystem::path name = std::filesystem::path(path).filename();
   if (name.extension() == ".gz") name = name.stem();
-  for (const char* extension : {".mtx", ".mm", ".tns", ".txt"}) {
+  for (const char* extension : {".mtx", ".mm", ".tns", ".txt", ".tar", ".tgz"}) {
     if (name.extension() == extension) return name.stem().string();
   }
   return name.string();

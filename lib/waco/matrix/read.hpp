@@ -21,19 +21,20 @@ struct ReadResult {
   std::vector<std::string> notes;
 };
 
-/// Reads a Matrix Market coordinate file (.mtx) or a FROSTT tensor (.tns), either of them gzip-compressed or
-/// not; "-" is standard input. The content decides which it is, never the name. See matrix_market.hpp and
-/// frostt.hpp for what is accepted. Memory beside the tensor: at most once its size again, to sort it.
-/// Throws InputError naming file, line, cause and remedy for anything else, and EnvironmentError when the
-/// memory does not suffice. What a file claims about its size is never believed before it is read.
+/// Reads a Matrix Market coordinate file (.mtx) or a FROSTT tensor (.tns), or a tar archive with the former
+/// in a folder of its name, as SuiteSparse has it; each of them gzip-compressed or not; "-" is standard
+/// input. The content decides which it is, never the name. See matrix_market.hpp and frostt.hpp for what is
+/// accepted. Memory beside the tensor: at most once its size again, to sort it. Throws InputError naming
+/// file, line, cause and remedy for anything else, and EnvironmentError when the memory does not suffice.
+/// What a file claims about its size is never believed before it is read.
 ReadResult read_tensor(const std::string& path, const ReadOptions& options = {});
 
 /// The same for the bytes of a file that are in memory; `name` is what errors and the tensor call it.
 ReadResult read_tensor_bytes(std::string_view content, const std::string& name,
                              const ReadOptions& options = {});
 
-/// The name of a tensor in `path`: without its folder, ".gz" and ".mtx", ".mm", ".tns" or ".txt"; "stdin" for
-/// "-".
+/// The name of a tensor in `path`: without its folder, ".gz" and ".mtx", ".mm", ".tns", ".txt", ".tar" or
+/// ".tgz"; "stdin" for "-".
 std::string tensor_name(const std::string& path);
 
 }  // namespace waco::matrix
