@@ -70,11 +70,6 @@ tune::PackReport prepare(const Options& options, const tune::TuneOptions& tuning
   return report;
 }
 
-std::string text_of(const schedule::Problem& problem) {
-  const std::string size = problem.rhs > 1 ? fmt::format(" J={}", problem.rhs) : "";
-  return fmt::format("{} {}{}", schedule::name(problem.op), schedule::name(problem.type), size);
-}
-
 /// The one that is asked for, or the usual ones; with a folder of models those that it holds a model for.
 std::vector<schedule::Problem> problems_to_prepare(const tune::ProblemOptions& asked,
                                                    const std::string& model) {
@@ -92,7 +87,7 @@ std::vector<schedule::Problem> problems_to_prepare(const tune::ProblemOptions& a
   // Where all lack one, opening the folder says what is wrong with it.
   if (first_without == all.begin()) return all;
   for (auto problem = first_without; problem != all.end(); ++problem)
-    spdlog::warn("{}: left out, as {} holds no model of it", text_of(*problem), model);
+    spdlog::warn("{}: left out, as {} holds no model of it", schedule::to_text(*problem), model);
   all.erase(first_without, all.end());
   return all;
 }
@@ -102,7 +97,7 @@ ExitCode prepare_all(const Options& options, const StopToken& stop) {
   bool all_there = true, any_there = false;
   for (const schedule::Problem& problem : problems_to_prepare(options.problem, options.ranking.model)) {
     if (stop.stop_requested()) return ExitCode::kPartial;
-    spdlog::info("{}:", text_of(problem));
+    spdlog::info("{}:", schedule::to_text(problem));
     const tune::PackReport report = prepare(options, tune_options(options, {problem, {}}), stop);
     all_there = all_there && report.complete;
     any_there = any_there || report.num_there + report.num_compiled > 0;

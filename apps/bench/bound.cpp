@@ -37,7 +37,7 @@ Work work_of(const matrix::SparseTensor& tensor, const schedule::Problem& proble
   if (mttkrp) dense_rows += num_used(tensor, 2);
   work.dense_bytes = dense_rows * problem.rhs * value_bytes;
   work.output_bytes = measure::output_elements(problem, tensor.dims, tensor.num_nonzeros()) * value_bytes;
-  work.flops = (mttkrp ? 3 : 2) * nonzeros * width;
+  work.flops = schedule::num_flops(problem, tensor.num_nonzeros());
   work.least_flops = 2 * (nonzeros + (mttkrp ? fewest_pairs(tensor) : 0)) * width;
   return work;
 }

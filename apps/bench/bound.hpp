@@ -15,7 +15,7 @@ namespace waco::bench {
 struct Work {
   int64_t dense_bytes = 0;   ///< rows of B and C that some nonzero needs, each once
   int64_t output_bytes = 0;  ///< the result, once
-  double flops = 0;          ///< of the nonzeros alone: 2 (mttkrp: 3) for each nonzero and dense column
+  double flops = 0;          ///< schedule::num_flops
   /// Of the loop nest that needs the fewest, a multiplication alone being two as a multiply-add is: of mttkrp
   /// B, C or their product is taken out of the loop over the nonzeros of a pair of coordinates.
   double least_flops = 0;

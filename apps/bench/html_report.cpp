@@ -144,8 +144,8 @@ std::string section(std::vector<const Record*> group) {
   const Summary summary = summarize(group);
   std::sort(group.begin(), group.end(),
             [](const Record* a, const Record* b) { return a->matrix.num_nonzeros < b->matrix.num_nonzeros; });
-  return fmt::format("<h2>{}, {} threads, {} matrices</h2>\n", escape_html(problem_text(summary.problem)),
-                     summary.threads, summary.num_matrices) +
+  return fmt::format("<h2>{}, {} threads, {} matrices</h2>\n",
+                     escape_html(schedule::to_text(summary.problem)), summary.threads, summary.num_matrices) +
          verdict(summary) + speedup_chart(curves_of(group, summary)) + standings_table(summary) +
          remarks(summary) + matrices_table(group, summary);
 }

@@ -39,7 +39,7 @@ std::string summary_line(const std::vector<const Record*>& group) {
     const double speedup = over_fixed_csr(*record);
     if (speedup > 0) least = least > 0 ? std::min(least, speedup) : speedup;
   }
-  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", problem_text(summary.problem),
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", schedule::to_text(summary.problem),
                      summary.num_matrices, timed ? factor(of_waco->over_fixed_csr) : "", factor(least),
                      timed ? factor(of_waco->over_balanced_csr) : "",
                      factor(summary.best_peer_over_fixed_csr), factor(summary.waco_over_best_peer),
@@ -50,7 +50,7 @@ std::string losses_of(const Groups& groups) {
   std::string text;
   for (const auto& group : groups)
     for (const Loss& loss : summarize(group).losses)
-      text += fmt::format("| {} | {} | {} | {:.2f} |\n", problem_text(group[0]->problem),
+      text += fmt::format("| {} | {} | {} | {:.2f} |\n", schedule::to_text(group[0]->problem),
                           escaped(loss.matrix), loss.peer, loss.speedup);
   if (text.empty()) return "";
   return "\nClear losses:\n\n| problem | matrix | peer | ours over it |\n|---|---|---|---|\n" + text;
@@ -86,7 +86,7 @@ std::string matrices_of(const Groups& groups, size_t order) {
   if (columns.empty()) return "";
   std::string text = order == 2 ? "\n| matrix | nonzeros |" : "\n| tensor | nonzeros |", rule = "|---|---|";
   for (const size_t g : columns) {
-    text += fmt::format(" {} |", problem_text(groups[g][0]->problem));
+    text += fmt::format(" {} |", schedule::to_text(groups[g][0]->problem));
     rule += "---|";
   }
   text += "\n" + rule + "\n";

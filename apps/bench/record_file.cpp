@@ -51,7 +51,7 @@ std::vector<Record> read_records(const std::vector<std::string>& files) {
     size_t num_repeated = 0;
     for (Record& record : own) {
       const auto [entry, is_new] = places.try_emplace(
-          {record.matrix.hash, record.matrix.name, problem_text(record.problem), record.threads},
+          {record.matrix.hash, record.matrix.name, schedule::to_text(record.problem), record.threads},
           records.size());
       if (is_new) {
         records.push_back(std::move(record));

@@ -35,13 +35,6 @@ std::string factor(double value, std::string_view none, std::string_view unit) {
   return value > 0 ? fmt::format("{:.2f}{}", value, unit) : std::string(none);
 }
 
-std::string problem_text(const schedule::Problem& problem) {
-  std::string text = fmt::format("{} {}", schedule::name(problem.op), schedule::name(problem.type));
-  if (schedule::has_dense_index(problem.op))
-    text += fmt::format(" {}={}", schedule::dense_index_is_reduced(problem.op) ? 'K' : 'J', problem.rhs);
-  return text;
-}
-
 std::string origin_text(const Record& record) {
   const PlanOrigin& origin = record.plan_origin;
   if (origin.source == PlanOrigin::kSchedule) return "schedule given by hand";
@@ -73,8 +66,8 @@ std::string to_table(const Record& record) {
   std::string dims;
   for (const int64_t dim : record.matrix.dims) dims += fmt::format("{}{}", dims.empty() ? "" : " x ", dim);
   std::string text = fmt::format("{}: {}, {} nonzeros, {}, {} threads, {}\n", record.matrix.name, dims,
-                                 record.matrix.num_nonzeros, problem_text(record.problem), record.threads,
-                                 origin_text(record));
+                                 record.matrix.num_nonzeros, schedule::to_text(record.problem),
+                                 record.threads, origin_text(record));
   text += row("contestant", "time", "", "GFLOP/s", "over csr", "set-up", "bound", "bound by; how");
   std::vector<const Entry*> order;
   for (const Entry& entry : record.entries) order.push_back(&entry);
@@ -93,7 +86,7 @@ std::string to_table(const Record& record) {
 
 std::string to_table(const Summary& summary) {
   std::string text = fmt::format("{}, {} threads, {} matrices; geometric means of speedups\n",
-                                 problem_text(summary.problem), summary.threads, summary.num_matrices);
+                                 schedule::to_text(summary.problem), summary.threads, summary.num_matrices);
   text += fmt::format("{:<14} {:>8} {:>14} {:>17} {:>12} {:>10} {:>6}\n", "contestant", "matrices",
                       "over fixed_csr", "over balanced_csr", "waco over it", "best peer", "failed");
   for (const Standing& standing : summary.standings)

@@ -29,7 +29,4 @@ std::string origin_text(const Record& record);
 /// A speedup, "1.25" and its unit, or `none` where there is none.
 std::string factor(double value, std::string_view none = "", std::string_view unit = "");
 
-/// "spmm f32 J=256".
-std::string problem_text(const schedule::Problem& problem);
-
 }  // namespace waco::bench

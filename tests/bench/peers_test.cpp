@@ -106,7 +106,7 @@ TEST_CASE("peers: every one that takes a problem gives the reference's result, t
         const PeerInput input = input_of(bench, arrays, problem, out);
         for (const Peer& peer : choose_peers(all_libraries(), {})) {
           if (peer.refusal(input)) continue;
-          INFO(peer.name << " " << problem_text(problem));
+          INFO(peer.name << " " << schedule::to_text(problem));
           const std::unique_ptr<PreparedPeer> prepared = peer.prepare(input);
           const measure::Preparation result =
               bench.prepare({[&](void* o) { prepared->run(o); }, [&](void* o) { prepared->finish(o); }}, 0);

@@ -96,7 +96,7 @@ TEST_CASE("cli: without an op kernels of every op are compiled ahead", "[cli]") 
   INFO(run.err);
   REQUIRE(run.ok());
   for (const char* problem :
-       {"spmv f32:", "spmm f32 J=256:", "sddmm f32 J=256:", "mttkrp f32 J=16:", "spmm f32 J=32:"})
+       {"spmv f32:", "spmm f32 J=256:", "sddmm f32 K=256:", "mttkrp f32 J=16:", "spmm f32 J=32:"})
     CHECK(num_lines(run.err, std::string("waco-tune: ") + problem) == 1);
   CHECK(num_lines(run.err, "waco-tune: 2 kernels compiled") == 5);
 }

@@ -191,7 +191,8 @@ TEST_CASE("result: the table names the winner and every failure", "[tune]") {
   result.candidates = {measured(timed(1, 2, 0.1)), measured(crashed)};
   result.best = decide(*result.baseline, {result.candidates[0].measurement}, 2);
   const std::string table = to_table(result);
-  CHECK(table.find("best: 2.00x over fixed_csr, 500 ns a call") != std::string::npos);
+  CHECK(table.find("best: 2.00x over fixed_csr, 500 ns a call on ") != std::string::npos);
+  CHECK(table.find(fmt::format("({:.3g} GFLOP/s)", 2.0 * 5 * kProblem.rhs / 500)) != std::string::npos);
   CHECK(table.find("crash") != std::string::npos);
   CHECK(table.find("signal 11") != std::string::npos);
   CHECK(table.find("before the last rounds") == std::string::npos);

@@ -12,13 +12,6 @@
 namespace waco::dataset {
 namespace {
 
-std::string problem_text(const Record& record) {
-  std::string text =
-      fmt::format("{} {}", schedule::name(record.problem.op), schedule::name(record.problem.type));
-  if (schedule::has_dense_index(record.problem.op)) text += fmt::format(" {}", record.problem.rhs);
-  return text;
-}
-
 double spread_of(const Record& record) {
   std::vector<int64_t> samples = record.samples_ns;
   std::sort(samples.begin(), samples.end());
@@ -44,7 +37,7 @@ double rounded(double value) {
 
 void count(const Record& record, Summary& summary) {
   ++summary.num_records;
-  ++summary.per_problem[problem_text(record)];
+  ++summary.per_problem[schedule::to_text(record.problem)];
   ++summary.per_status[std::string(measure::name(record.status))];
   ++summary.per_split[std::string(name(record.split))];
   StratumSummary& stratum = summary.per_stratum[record.stratum];

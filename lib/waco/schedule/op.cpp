@@ -1,7 +1,10 @@
 // The four operations by name and number.
 #include "waco/schedule/op.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
+#include <cctype>
 
 #include "waco/base/error.hpp"
 
@@ -65,6 +68,18 @@ int64_t default_rhs(Op op) {
 
 int value_bytes(ValueType type) {
   return type == ValueType::kF64 ? 8 : 4;
+}
+
+double num_flops(const Problem& problem, int64_t num_nonzeros) {
+  const double per_place = problem.op == Op::kMttkrp ? 3 : 2;
+  return per_place * static_cast<double>(num_nonzeros) * static_cast<double>(problem.rhs);
+}
+
+std::string to_text(const Problem& problem) {
+  const std::string text = fmt::format("{} {}", name(problem.op), name(problem.type));
+  if (!has_dense_index(problem.op)) return text;
+  const int letter = std::toupper(index_name(problem.op, sparse_order(problem.op)));
+  return fmt::format("{} {}={}", text, static_cast<char>(letter), problem.rhs);
 }
 
 std::string_view name(Op op) {

@@ -42,6 +42,12 @@ char index_name(Op op, int index);  ///< 'i', 'k', ... ; `index` as numbered abo
 int64_t default_rhs(Op op);         ///< 1, 256, 256, 16
 int value_bytes(ValueType type);    ///< 4 or 8
 
+/// Floating-point operations of one call: 2 (mttkrp: 3) for each nonzero and each place of the dense index,
+/// those of stored zeros not counted.
+double num_flops(const Problem& problem, int64_t num_nonzeros);
+
+/// "spmv f32", "spmm f32 J=256", "sddmm f64 K=64": how plans begin, and how people are told of it.
+std::string to_text(const Problem& problem);
 std::string_view name(Op op);           ///< "spmv" ...
 std::string_view name(ValueType type);  ///< "f32", "f64"
 std::optional<Op> parse_op(std::string_view text);

@@ -10,4 +10,8 @@ std::optional<int64_t> TuneResult::break_even_calls(double extra_ns) const {
   return calls_that_repay(static_cast<double>(best->pack_ns) + extra_ns, saved_ns);
 }
 
+double TuneResult::gflops(double time_ns) const {
+  return schedule::num_flops(problem, matrix.num_nonzeros) / time_ns;
+}
+
 }  // namespace waco::tune

@@ -85,6 +85,8 @@ struct TuneResult {
   /// Calls that repay packing the best plan, and `extra_ns`; none when nothing does: the plan is fixed_csr,
   /// or was not timed.
   std::optional<int64_t> break_even_calls(double extra_ns = 0) const;
+  /// GFLOP/s of a call that takes so long, by schedule::num_flops.
+  double gflops(double time_ns) const;
 };
 
 /// The plan document without its artifact header (docs/file-formats.md).

@@ -25,7 +25,8 @@ json candidate_json(const Candidate& candidate) {
   return document;
 }
 
-json best_json(const Best& best) {
+json best_json(const TuneResult& result) {
+  const Best& best = *result.best;
   const bool timed = best.time_ns.median > 0;
   return {{"plan", schedule::to_text(best.point)},
           {"is_baseline", best.is_baseline},
@@ -35,6 +36,7 @@ json best_json(const Best& best) {
           {"interval_ns", timed ? json{best.time_ns.low, best.time_ns.high} : json(nullptr)},
           {"speedup", timed ? json(best.speedup.median) : json(nullptr)},
           {"speedup_interval", timed ? json{best.speedup.low, best.speedup.high} : json(nullptr)},
+          {"gflops", timed ? json(result.gflops(best.time_ns.median)) : json(nullptr)},
           {"pack_ns", best.pack_ns},
           {"stored_bytes", best.stored_bytes}};
 }
@@ -72,7 +74,7 @@ json to_json(const TuneResult& result) {
           {"parts", parts},
           {"baseline", result.baseline ? json(*result.baseline) : json(nullptr)},
           {"candidates", candidates},
-          {"best", result.best ? best_json(*result.best) : json(nullptr)},
+          {"best", result.best ? best_json(result) : json(nullptr)},
           {"break_even_calls", or_null(result.break_even_calls())},
           {"break_even_calls_with_tuning", or_null(result.break_even_calls(seconds.total * 1e9))},
           {"verdict", result.verdict ? to_json(*result.verdict) : json(nullptr)},

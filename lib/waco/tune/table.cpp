@@ -44,6 +44,14 @@ bool is_faster(const Candidate& candidate) {
   return candidate.measured && candidate.measurement.significantly_faster();
 }
 
+/// Of the best: "330 us a call on 2 threads (209 GFLOP/s)".
+std::string call_text(const TuneResult& result) {
+  const double time_ns = result.best->time_ns.median;
+  const int threads = result.best->point.compute.threads;
+  return fmt::format("{} a call on {} thread{} ({:.3g} GFLOP/s)", time_text(time_ns), threads,
+                     threads == 1 ? "" : "s", result.gflops(time_ns));
+}
+
 std::string winner(const TuneResult& result) {
   if (!result.best) return "no point could be verified\n";
   const Best& best = *result.best;
@@ -55,15 +63,15 @@ std::string winner(const TuneResult& result) {
                        schedule::to_text(best.point));
   if (best.is_baseline)
     return fmt::format(
-        "best: fixed_csr, {} a call; {}\n", time_text(best.time_ns.median),
+        "best: fixed_csr, {}; {}\n", call_text(result),
         result.verdict && std::any_of(result.candidates.begin(), result.candidates.end(), is_faster)
             ? "what is faster is not repaid by so few calls"
             : "no candidate is significantly faster");
   std::string repaid;
   if (const auto calls = result.break_even_calls())
     repaid = fmt::format(", packing repaid after {} calls", *calls);
-  return fmt::format("best: {:.2f}x over fixed_csr, {} a call, verified{}\n      {}\n", best.speedup.median,
-                     time_text(best.time_ns.median), repaid, schedule::to_text(best.point));
+  return fmt::format("best: {:.2f}x over fixed_csr, {}, verified{}\n      {}\n", best.speedup.median,
+                     call_text(result), repaid, schedule::to_text(best.point));
 }
 
 }  // namespace

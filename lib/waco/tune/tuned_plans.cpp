@@ -67,12 +67,6 @@ std::vector<TunedPlan> read_lines(const fs::path& file) {
   return plans;
 }
 
-std::string text_of(const schedule::Problem& problem) {
-  const bool sized = schedule::has_dense_index(problem.op);
-  return fmt::format("{} {}{}", schedule::name(problem.op), schedule::name(problem.type),
-                     sized ? fmt::format(" of dense size {}", problem.rhs) : "");
-}
-
 }  // namespace
 
 TunedPlans TunedPlans::read(const fs::path& file) {
@@ -121,7 +115,7 @@ const TunedPlan& TunedPlans::find(const std::string& input, const std::string& m
     return std::tuple(plan.threads == threads, plan.input == input);
   };
   const TunedPlan* best = nullptr;
-  std::string why = fmt::format("holds no plan of {} for {}", text_of(problem), input);
+  std::string why = fmt::format("holds no plan of {} for {}", schedule::to_text(problem), input);
   for (const TunedPlan& plan : plans_) {
     if (!plan.point && plan.input == input && !plan.error.empty())
       why += fmt::format("; waco-tune failed on it: {}", plan.error);
