@@ -132,6 +132,13 @@ TEST_CASE("cli: a model of another machine is used, with a note", "[cli]") {
   const json unranked =
       plan_of(tune().with(work.matrix(), "--op", "spmv", "--calls", "1", "--model", trained.model, "--json"));
   CHECK_THAT(unranked.at("warnings").dump(), !Catch::Contains("Abacus 9000"));
+
+  // One of several machines that it learned from is like this one.
+  edit_manifest(trained.model, [&](json& manifest) {
+    manifest["dataset"]["machines"] = {manifest["machine"], plan.at("machine")};
+  });
+  const json known = plan_of(rank(work.matrix()).with("--model", trained.model));
+  CHECK_THAT(known.at("warnings").dump(), !Catch::Contains("Abacus 9000"));
 }
 
 TEST_CASE("cli: where no model is of a machine like this, all rank together", "[cli]") {

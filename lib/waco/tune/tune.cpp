@@ -171,18 +171,19 @@ void Run::note_stop() {
   result_.stopped_by = reason;
 }
 
-/// Where the cost models come from, unless that is this machine.
+/// Where the cost models come from, unless the first has learned from a machine like this.
 void Run::add_foreign_models_warning() {
-  const auto machine_of = [](const model::LearnedModel& model) {
-    return model.manifest().value("machine", nlohmann::json::object()).get<Machine>();
-  };
   const search::Learned& learned = *options_.learned;
-  const Machine trained_on = machine_of(learned.model);
-  if (trained_on.cpu_model.empty() || same_hardware(trained_on, result_.machine)) return;
-  std::vector<std::string> cpus{trained_on.cpu_model};
-  for (const search::OtherModel& other : learned.others)
-    if (const std::string cpu = machine_of(other.model).cpu_model; std::ranges::count(cpus, cpu) == 0)
-      cpus.push_back(cpu);
+  const std::vector<Machine> machines = learned.model.machines();
+  const auto is_like_this = [&](const Machine& machine) { return same_hardware(machine, result_.machine); };
+  if (machines.empty() || std::ranges::any_of(machines, is_like_this)) return;
+  std::vector<std::string> cpus;
+  const auto name_cpus = [&](const std::vector<Machine>& named) {
+    for (const Machine& machine : named)
+      if (std::ranges::count(cpus, machine.cpu_model) == 0) cpus.push_back(machine.cpu_model);
+  };
+  name_cpus(machines);
+  for (const search::OtherModel& other : learned.others) name_cpus(other.model.machines());
   const bool several = !learned.others.empty();
   result_.warnings.push_back(
       fmt::format("the cost {} trained on {} ({}){} (waco-tune --calibrate --op {} fits {} to this one)",

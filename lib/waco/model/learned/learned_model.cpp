@@ -183,6 +183,17 @@ schedule::Op LearnedModel::op() const {
   return weights_->op;
 }
 
+std::vector<Machine> LearnedModel::machines() const {
+  std::vector<Machine> machines;
+  const auto add = [&](const nlohmann::json& machine) {
+    if (!machine.value("cpu", "").empty()) machines.push_back(machine.get<Machine>());
+  };
+  add(manifest().value("machine", nlohmann::json::object()));
+  const nlohmann::json dataset = manifest().value("dataset", nlohmann::json::object());
+  for (const nlohmann::json& machine : dataset.value("machines", nlohmann::json::array())) add(machine);
+  return machines;
+}
+
 const nlohmann::json& LearnedModel::manifest() const {
   return weights_->manifest;
 }

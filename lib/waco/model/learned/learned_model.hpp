@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "waco/base/machine.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
 #include "waco/model/closed_form.hpp"
 #include "waco/model/cost_model.hpp"
@@ -53,6 +54,8 @@ class LearnedModel {
 
   schedule::Op op() const;
   const nlohmann::json& manifest() const;  ///< model.json
+  /// Those whose records it learned from, as far as the manifest tells.
+  std::vector<Machine> machines() const;
   /// Hash of weights and manifest, which an index names to be tied to this model.
   const std::string& hash() const;
   int embedding_size() const;  ///< E
