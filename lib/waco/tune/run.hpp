@@ -69,7 +69,7 @@ class Run {
   void add_foreign_models_warning();
   void add_warnings();
   bool any_verified() const;
-  void note_fault(const std::string& message);
+  void survive(const std::string& message);
   void note_stop();
 
   const matrix::SparseTensor& tensor_;

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "waco/base/error.hpp"
@@ -150,8 +152,11 @@ bool Run::any_verified() const {
                                  [](const auto& c) { return c.measured && c.measurement.ok(); });
 }
 
-/// The machine failed in mid-run: what was found until then is the answer.
-void Run::note_fault(const std::string& message) {
+/// Within a handler. The machine failed in mid-run: what was found until then is the answer; where that is
+/// nothing, the exception goes on. Asked to stop, a run that has measured nothing reports its ranking.
+void Run::survive(const std::string& message) {
+  if (signals_.stop_requested()) return;
+  if (!any_verified()) throw;
   result_.complete = false;
   result_.machine_failed = true;
   result_.stopped_by = message;
@@ -242,11 +247,11 @@ TuneResult Run::take() {
         hold_final();
       }
     } catch (const EnvironmentError& error) {
-      // Asked to stop, a run that has measured nothing reports its ranking.
-      if (!signals_.stop_requested()) {
-        if (!any_verified()) throw;
-        note_fault(error.what());
-      }
+      survive(error.what());
+    } catch (const std::system_error& error) {
+      survive(error.what());
+    } catch (const std::bad_alloc&) {
+      survive("out of memory");
     }
   }
   sort_candidates(result_.candidates);
