@@ -150,10 +150,13 @@ TEST_CASE("kernel_cache: a compiler that hangs is stopped at the limit", "[measu
 
 TEST_CASE("kernel_cache: what the machine did to a compiler is no fault of the source", "[measure]") {
   const TemporaryFolder folder;
-  const auto failure =
-      GENERATE(as<std::string>(), "kill -KILL $$", "kill -TERM $$",
-               "echo 'kernel.s: No space left on device' >&2; exit 1",
-               "echo 'c++: fatal error: Killed signal terminated program cc1plus' >&2; exit 1");
+  const auto failure = GENERATE(
+      as<std::string>(), "kill -KILL $$", "kill -TERM $$",
+      "echo 'kernel.s: No space left on device' >&2; exit 1",
+      "echo 'c++: fatal error: Killed signal terminated program cc1plus' >&2; exit 1",
+      "echo 'c++: fatal error: cannot execute cc1plus: vfork: Resource temporarily unavailable' >&2; exit 1",
+      "echo 'cc1plus: out of memory allocating 65536 bytes after a total of 1 bytes' >&2; exit 1",
+      "echo 'kernel.cpp: Stale file handle' >&2; exit 1");
   INFO(failure);
   const CompilerScript script("unlucky-c++",
                               "case \"$*\" in *kernel.cpp*) " + failure + ";; *) exec c++ \"$@\";; esac\n");
@@ -163,6 +166,20 @@ TEST_CASE("kernel_cache: what the machine did to a compiler is no fault of the s
   CHECK(kernel.machine_failed);
   CHECK(fs::is_empty(cache.folder()));
   CHECK(cache.get(answer(1), 60, StopToken().with_budget(-1)).stopped);
+}
+
+TEST_CASE("kernel_cache: a folder that can't be written to is read, and new kernels go elsewhere",
+          "[measure]") {
+  // One that takes no files even from root.
+  const KernelCache cache(compiler(), "/proc/self/task");
+  CHECK_FALSE(cache.has(answer(3)));
+  const CompiledKernel kernel = cache.get(answer(3), 60);
+  REQUIRE(kernel.ok());
+  CHECK(call(kernel.library) == 3);
+  CHECK(cache.has(answer(3)));
+  CHECK(cache.get(answer(3), 60).from_cache);
+  const KernelCache reading(compiler(), "/proc/self/task", {}, Compiling::kNever);
+  CHECK_FALSE(reading.get(answer(3), 60).ok());
 }
 
 TEST_CASE("kernel_cache: a batch keeps its order and compiles equal requests once", "[measure]") {

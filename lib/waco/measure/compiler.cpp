@@ -99,7 +99,9 @@ bool failed_for_the_machine(const RunResult& run) {
   constexpr std::array kCrashes = {SIGSEGV, SIGABRT, SIGILL, SIGFPE, SIGBUS};
   if (!run.end.exited) return std::find(kCrashes.begin(), kCrashes.end(), run.end.code) == kCrashes.end();
   return found_disk_full(run) ||
-         says_one_of(run, {"Cannot allocate memory", "Killed signal terminated program",
+         says_one_of(run, {"Cannot allocate memory", "out of memory allocating", "memory exhausted",
+                           "Resource temporarily unavailable", "Too many open files", "Input/output error",
+                           "Stale file handle", "Read-only file system", "Killed signal terminated program",
                            "Terminated signal terminated program", "unable to execute command: Killed",
                            "unable to execute command: Terminated"});
 }

@@ -1,7 +1,9 @@
 // The compiled kernels' folder: keys, manifests, validation and parallel compilation.
 #include "waco/measure/kernel_cache.hpp"
 
+#include <spdlog/spdlog.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,6 +14,7 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <thread>
 
 #include "waco/base/error.hpp"
@@ -54,16 +57,37 @@ class BuildFolder {
   fs::path path_;
 };
 
+/// Whether new ones can be made in it, unless its disk is full, of which whoever makes one tells. Asked by
+/// doing it: what modes say is not all that decides.
+bool takes_entries(const fs::path& folder) {
+  const fs::path trial = temporary_name(folder / "trial");
+  if (::mkdir(trial.c_str(), 0700) != 0) return errno == ENOSPC || errno == EDQUOT;
+  ::rmdir(trial.c_str());
+  return true;
+}
+
+fs::path kernels_folder_if_any() {
+  const fs::path cache = cache_folder_if_any();
+  if (cache.empty()) return {};
+  const fs::path kernels = cache / "kernels";
+  return fs::exists(kernels) || takes_entries(cache) ? kernels : fs::path();
+}
+
 }  // namespace
 
 KernelCache::KernelCache(Compiler compiler, fs::path folder, CacheLimit limit, Compiling compiling)
     : compiler_(std::move(compiler)), folder_(std::move(folder)), limit_(limit), compiling_(compiling) {
-  if (folder_.empty()) {
-    const fs::path cache = cache_folder_if_any();
-    if (cache.empty()) temporary_.emplace("waco-kernels-");
-    folder_ = (cache.empty() ? temporary_->path() : cache) / "kernels";
-  }
-  make_private_folder(folder_);
+  if (folder_.empty()) folder_ = kernels_folder_if_any();
+  if (!folder_.empty()) make_private_folder(folder_);
+  new_folder_ = folder_;
+  if (!folder_.empty() && (compiling_ == Compiling::kNever || takes_entries(folder_))) return;
+  if (!folder_.empty())
+    spdlog::warn("{}: can't be written to; kernels that it lacks are not kept for later runs",
+                 folder_.string());
+  temporary_.emplace("waco-kernels-");
+  new_folder_ = temporary_->path() / "kernels";
+  make_private_folder(new_folder_);
+  if (folder_.empty()) folder_ = new_folder_;
 }
 
 KernelCache::~KernelCache() {
@@ -83,9 +107,9 @@ std::string KernelCache::key(const CompileRequest& request) const {
 CompiledKernel KernelCache::get(const CompileRequest& request, double timeout_s,
                                 const StopToken& stop) const {
   const std::string name = key(request);
-  if (is_valid(name)) {
+  if (const fs::path folder = holder_of(name); !folder.empty()) {
     CompiledKernel kernel;
-    kernel.library = folder_ / (name + ".so");
+    kernel.library = folder / (name + ".so");
     kernel.from_cache = true;
     note_use(name);
     return kernel;
@@ -124,7 +148,10 @@ std::vector<CompiledKernel> KernelCache::get_all(const std::vector<CompileReques
   };
   std::vector<std::thread> pool;
   const size_t num_threads = std::min<size_t>(distinct.size(), static_cast<size_t>(std::max(threads, 1)));
-  for (size_t t = 1; t < num_threads; ++t) pool.emplace_back(work);
+  try {
+    for (size_t t = 1; t < num_threads; ++t) pool.emplace_back(work);
+  } catch (const std::system_error&) {  // no more threads are to be had: those that are there do it all
+  }
   work();
   for (std::thread& thread : pool) thread.join();
   if (failure) std::rethrow_exception(failure);
@@ -142,9 +169,9 @@ fs::path KernelCache::require_openmp() const {
   }
   const std::string diagnostic = kernel.diagnostic.substr(0, kernel.diagnostic.find('\n'));
   if (kernel.machine_failed)
-    throw EnvironmentError(fmt::format("compiler '{}' could not do its work: {}; free {}",
-                                       compiler_.target().command, diagnostic,
-                                       kernel.disk_full ? "disk space" : "memory"));
+    throw EnvironmentError(
+        fmt::format("compiler '{}' could not do its work: {}; free {}", compiler_.target().command,
+                    diagnostic, kernel.disk_full ? "disk space" : "memory, or raise the limits of this job"));
   throw EnvironmentError(
       fmt::format("compiler '{}' can't build OpenMP shared objects: {}; install its OpenMP runtime or "
                   "name another compiler with --compiler or CXX",
@@ -152,9 +179,15 @@ fs::path KernelCache::require_openmp() const {
       ExitCode::kCompiler);
 }
 
-bool KernelCache::is_valid(const std::string& key) const {
-  const fs::path manifest = folder_ / (key + ".json");
-  const fs::path library = folder_ / (key + ".so");
+fs::path KernelCache::holder_of(const std::string& key) const {
+  if (is_valid(folder_, key)) return folder_;
+  if (new_folder_ != folder_ && is_valid(new_folder_, key)) return new_folder_;
+  return {};
+}
+
+bool KernelCache::is_valid(const fs::path& folder, const std::string& key) {
+  const fs::path manifest = folder / (key + ".json");
+  const fs::path library = folder / (key + ".so");
   std::error_code error;
   if (!fs::exists(manifest, error) || !fs::exists(library, error)) return false;
   try {
@@ -177,7 +210,7 @@ CompiledKernel KernelCache::compile(const std::string& key, const CompileRequest
     return kernel;
   }
   std::call_once(swept_, [this] { remove_leftovers(); });  // looks at every file: not to find one kernel
-  const BuildFolder build(folder_);
+  const BuildFolder build(new_folder_);
   const auto start = std::chrono::steady_clock::now();
   const CompileOutcome outcome =
       compiler_.compile(request.source, request.flags, build.path(), timeout_s, stop);
@@ -189,7 +222,7 @@ CompiledKernel KernelCache::compile(const std::string& key, const CompileRequest
   kernel.diagnostic = outcome.diagnostic;
   if (outcome.ok) {
     store(key, request, build.path() / "kernel.so");
-    kernel.library = folder_ / (key + ".so");
+    kernel.library = new_folder_ / (key + ".so");
   }
   return kernel;
 }
@@ -207,9 +240,9 @@ void KernelCache::store(const std::string& key, const CompileRequest& request,
                                    {"size_bytes", content.size()},
                                    {"checksum", content_hash(content)}};
   // The manifest last: without it, or with one that does not agree, the library counts for nothing.
-  has_grown_ = true;
-  write_file_atomically(folder_ / (key + ".so"), content);
-  write_file_atomically(folder_ / (key + ".json"), manifest.dump(2) + "\n");
+  has_grown_ = !temporary_;
+  write_file_atomically(new_folder_ / (key + ".so"), content);
+  write_file_atomically(new_folder_ / (key + ".json"), manifest.dump(2) + "\n");
 }
 
 void KernelCache::remove_leftovers() const {

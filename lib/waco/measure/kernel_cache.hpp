@@ -52,7 +52,8 @@ CacheLimit kernel_cache_limit();
 class KernelCache {
  public:
   /// Uses `folder`, created with mode 0700 when missing; empty: "kernels" in the user's cache folder or,
-  /// where there is none, in a temporary one. Throws EnvironmentError.
+  /// where there is none, in a temporary one. From a folder that can't be written to, such as one of a
+  /// read-only file system, kernels are taken; new ones go to a temporary one then. Throws EnvironmentError.
   explicit KernelCache(Compiler compiler, std::filesystem::path folder = {},
                        CacheLimit limit = kernel_cache_limit(), Compiling compiling = Compiling::kAllowed);
 
@@ -78,13 +79,15 @@ class KernelCache {
 
   std::string key(const CompileRequest& request) const;
   /// Whether get() would find it.
-  bool has(const CompileRequest& request) const { return is_valid(key(request)); }
+  bool has(const CompileRequest& request) const { return !holder_of(key(request)).empty(); }
 
   /// Brings the folder below its limit, which takes a look at every file in it.
   void trim() const;
 
  private:
-  bool is_valid(const std::string& key) const;
+  /// The folder with a complete entry; empty: none has one.
+  std::filesystem::path holder_of(const std::string& key) const;
+  static bool is_valid(const std::filesystem::path& folder, const std::string& key);
   CompiledKernel compile(const std::string& key, const CompileRequest& request, double timeout_s,
                          const StopToken& stop) const;
   void store(const std::string& key, const CompileRequest& request,
@@ -95,6 +98,7 @@ class KernelCache {
   Compiler compiler_;
   std::optional<TemporaryFolder> temporary_;
   std::filesystem::path folder_;
+  std::filesystem::path new_folder_;  ///< for new entries: the same, or within the temporary one
   CacheLimit limit_;
   Compiling compiling_;
   mutable std::once_flag swept_;

@@ -19,7 +19,7 @@ void check_machine(const Measurement& measurement) {
     return fmt::format("a kernel could not be compiled: {}; free {}", measurement.message, what);
   };
   if (measurement.disk_full) throw EnvironmentError(tell("disk space"));
-  throw Unmeasurable(tell("memory"));
+  throw Unmeasurable(tell("memory, or raise the limits of this job"));
 }
 
 class Session::State {
