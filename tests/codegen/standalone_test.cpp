@@ -8,8 +8,10 @@
 #include <fstream>
 
 #include "waco/base/files.hpp"
+#include "waco/base/machine.hpp"
 #include "waco/base/process.hpp"
 #include "waco/base/random.hpp"
+#include "waco/codegen/fixed_csr.hpp"
 
 using namespace waco;
 
@@ -118,6 +120,23 @@ TEST_CASE("standalone: the self-test tells of what was never written, under -ffa
     REQUIRE(compiled.ok());
     CHECK(run_process({folder.file("self_test"), folder.file("input.mtx")}).end.code == code);
   }
+}
+
+TEST_CASE("standalone: fixed_csr is emitted as it is measured, with coordinates of 32 bits", "[codegen]") {
+  const auto point = schedule::csr_point({}, 2);
+  const std::string text =
+      codegen::emit_standalone(point, {{50, 60, 1}, 300}, 32, {}, codegen::KernelKind::kFixedCsr);
+  CHECK(text.find("#define WACO_CRD1 int32_t\n") != std::string::npos);
+  // Not -ffast-math, which a shared library hands on to its process.
+  CHECK(text.find(fmt::format("g++ {} -fopenmp -c ", codegen::kBaselineFlagsForUsers)) != std::string::npos);
+  Folder folder;
+  write_matrix(folder.file("input.mtx"), 50, 70'000, 0.01);  // more columns than the one it was made for
+  std::vector<std::string> flags{"-fopenmp", "-DWACO_SELF_TEST"};
+  for (const std::string& flag : command_words(codegen::kBaselineFlagsForUsers)) flags.push_back(flag);
+  const RunResult compiled = folder.compile(text, flags, "self_test");
+  INFO(compiled.err);
+  REQUIRE(compiled.ok());
+  CHECK(run_process({folder.file("self_test"), folder.file("input.mtx")}).end.code == 0);
 }
 
 TEST_CASE("standalone: values at the ends of the type's range pass the self-test", "[codegen]") {

@@ -152,7 +152,7 @@ std::string header_comment(const SuperSchedule& point, const Binding& binding, c
              waco_destroy(handle);
 */
 )",
-                      kind == KernelKind::kFixedCsr ? kBaselineFlags : kKernelFlags,
+                      kind == KernelKind::kFixedCsr ? kBaselineFlagsForUsers : kKernelFlags,
                       point.problem.op == schedule::Op::kMttkrp ? "tensor.tns" : "matrix.mtx",
                       point.problem.op == schedule::Op::kMttkrp
                           ? "waco_create_coo(dims, nnz, coords, values, 0, 0, &handle)"
@@ -199,7 +199,10 @@ OperandShape any_shape() {
 
 std::string emit_standalone(const SuperSchedule& point, const OperandShape& shape, int vector_bytes,
                             const Provenance& provenance, KernelKind kind) {
-  const Binding binding = bind(point, shape.dims, shape.num_positions_bound, vector_bytes);
+  Binding binding = bind(point, shape.dims, shape.num_positions_bound, vector_bytes);
+  if (kind == KernelKind::kFixedCsr)  // the kernel that is measured has no narrow coordinates
+    for (int32_t& bytes : binding.crd_bytes)
+      if (bytes > 0) bytes = std::max(bytes, 4);
   const std::string plan =
       fmt::format("{}\n{}", kernel_text(point, binding, kind), plan_text(point, binding, kind));
   const std::string implementation =
