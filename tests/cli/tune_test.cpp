@@ -45,8 +45,9 @@ void check_kernel(const Workspace& work, const std::string& kernel, const std::s
 }
 
 /// The program with `file` as its stdin.
-RunResult run_on(const Program& program, const std::string& file) {
-  std::vector<std::string> arguments{"sh", "-c", "exec \"$@\" < \"$0\"", file};
+/// `before`: what reads of the file first.
+RunResult run_on(const Program& program, const std::string& file, const std::string& before = "") {
+  std::vector<std::string> arguments{"sh", "-c", "exec < \"$0\"; " + before + "exec \"$@\"", file};
   for (const std::string& argument : program.arguments()) arguments.push_back(argument);
   return run_process(arguments);
 }
@@ -211,13 +212,15 @@ exec c++ "$@"
 
 TEST_CASE("cli: matrices and lists come from stdin", "[cli]") {
   const Workspace work;
-  const std::string matrix = work.matrix(), list = work.write("list", matrix + "\n");
+  const std::string matrix = work.matrix(), list = work.write("list", matrix + "\n"),
+                    rest = work.write("rest", "absent.mtx\n" + matrix + "\n");
   const auto rank = [] { return tune().with("--op", "spmv", "--effort", "none"); };
   const RunResult named = rank().with(matrix, "--json").run();
   REQUIRE(named.ok());
   const json expected = json::parse(named.out).at("matrix").at("hash");
   for (const RunResult& run :
-       {run_on(rank().with("-", "--json"), matrix), run_on(rank().with("--list", "-", "--jsonl"), list)}) {
+       {run_on(rank().with("-", "--json"), matrix), run_on(rank().with("--list", "-", "--jsonl"), list),
+        run_on(rank().with("--list", "-", "--jsonl"), rest, "read -r first; ")}) {
     INFO(run.err);
     REQUIRE(run.ok());
     CHECK(json::parse(run.out).at("matrix").at("hash") == expected);

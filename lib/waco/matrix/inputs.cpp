@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "waco/base/byte_source.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/matrix/line.hpp"
@@ -12,6 +13,16 @@
 namespace waco::matrix {
 namespace fs = std::filesystem;
 namespace {
+
+/// What is left of it: opened anew by a name, a file would begin again, and a socket can't be.
+std::string standard_input() {
+  constexpr size_t kPart = size_t{1} << 16;
+  FileSource source("-");
+  std::string text;
+  for (std::string part = read_up_to(source, kPart); !part.empty(); part = read_up_to(source, kPart))
+    text += part;
+  return text;
+}
 
 class Gathering {
  public:
@@ -33,7 +44,7 @@ class Gathering {
   }
 
   void add_list(const std::string& file) {
-    const std::string text = read_input_file(file == "-" ? "/dev/stdin" : file);
+    const std::string text = file == "-" ? standard_input() : read_input_file(file);
     int64_t number = 0;
     for (size_t begin = 0; begin < text.size();) {
       const size_t end = std::min(text.find('\n', begin), text.size());
