@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "waco/base/files.hpp"
 #include "waco/base/signals.hpp"
 #include "waco/matrix/read.hpp"
+#include "waco/measure/session.hpp"
 
 namespace {
 
@@ -40,20 +42,34 @@ class Run {
     size_t num_failed = 0, num_begun = 0;
     ExitCode last = ExitCode::kDone;
     for (const std::string& path : options_.matrices) {
-      if (stop_()) break;
+      if (stop_() || machine_failed_) break;
       ++num_begun;
-      const ExitCode code = guarded(kProgram, [&] { return one(path); }).code;
-      if (code == ExitCode::kCompiler) return ExitCode::kCompiler;
+      const ExitCode code = guarded_one(path);
       if (code != ExitCode::kDone) last = code;
       num_failed += code != ExitCode::kDone ? 1 : 0;
     }
+    if (num_begun < options_.matrices.size() && machine_failed_)
+      spdlog::warn("ended early, as the other matrices would fail like {}", options_.matrices[num_begun - 1]);
     finish();
+    if (machine_failed_) return last;
     if (options_.matrices.size() == 1) return num_begun > 0 ? last : ExitCode::kFailed;
     if (num_failed > 0) spdlog::warn("{} of {} matrices failed", num_failed, options_.matrices.size());
     return num_failed > 0 || stop_() ? ExitCode::kPartial : ExitCode::kDone;
   }
 
  private:
+  ExitCode guarded_one(const std::string& path) {
+    const auto work = [&] {
+      try {
+        return one(path);
+      } catch (const std::exception& fault) {
+        machine_failed_ = measure::is_of_machine(fault);
+        throw;
+      }
+    };
+    return guarded(kProgram, work).code;
+  }
+
   ExitCode one(const std::string& path) {
     matrix::ReadOptions reading;
     reading.threads = arena_.options().tuning.threads;
@@ -73,21 +89,38 @@ class Run {
                  input.tensor.num_nonzeros());
     std::optional<GivenPlan> given;
     if (plans_) given = {plans_->find(path, hash, tuning.problem, tuning.threads), options_.plan_file};
-    Record record = arena_.hold(std::move(input.tensor), given, stop_);
+    return hand_over(arena_.hold(std::move(input.tensor), given, stop_));
+  }
+
+  /// Files first: whoever reads stdout may have gone. Where there is no room for files stdout is all that is
+  /// left of the run.
+  ExitCode hand_over(Record record) {
     const nlohmann::ordered_json line = to_json(record, options_.command);
     const ExitCode code = code_of(record);
     const std::string table = to_table(record) + "\n";
-    // Files first: whoever reads stdout may have gone.
+    try {
+      keep(line, std::move(record));
+    } catch (...) {
+      show(line, table);
+      throw;
+    }
+    show(line, table);
+    return code;
+  }
+
+  void keep(const nlohmann::ordered_json& line, Record record) {
     if (file_)
       file_->append(line, std::move(record));
     else
       records_.push_back(std::move(record));
+  }
+
+  void show(const nlohmann::ordered_json& line, const std::string& table) {
     if (options_.jsonl)
       print_to_stdout(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     if (!told_ceilings_) say(to_table(arena_.ceilings()) + "\n");
     told_ceilings_ = true;
     say(table);
-    return code;
   }
 
   static ExitCode code_of(const Record& record) {
@@ -123,6 +156,7 @@ class Run {
   std::optional<RecordFile> file_;
   std::vector<Record> records_;  ///< without a file
   bool told_ceilings_ = false;
+  bool machine_failed_ = false;  ///< and so would the other matrices
 };
 
 ExitCode report(const Options& options) {

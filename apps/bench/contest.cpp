@@ -10,6 +10,7 @@
 #include "waco/base/files.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/base/thread_places.hpp"
+#include "waco/measure/session.hpp"
 #include "waco/measure/statistics.hpp"
 
 namespace waco::bench {
@@ -80,7 +81,7 @@ ExitCode failure_of(const tune::TuneResult& tuned) {
 /// A record of a plan that was not searched to the end, or without some of the peers, would be kept as whole.
 void check_going_on(const std::string& matrix, const StopToken& stop) {
   if (stop())
-    throw EnvironmentError(fmt::format("{}: stopped by {} before it was timed", matrix, stop.reason()));
+    throw measure::Stopped(fmt::format("{}: stopped by {} before it was timed", matrix, stop.reason()));
 }
 
 }  // namespace
@@ -106,10 +107,10 @@ tune::TuneResult Arena::find_plan(const matrix::SparseTensor& tensor, const std:
   tune::TuneResult tuned = tune::tune(tensor, tuning, stop);
   check_going_on(tensor.name, stop);
   if (tuned.machine_failed)
-    throw EnvironmentError(fmt::format("{}: not tuned to the end: {}", tensor.name, tuned.stopped_by));
+    throw measure::Unmeasurable(fmt::format("{}: not tuned to the end: {}", tensor.name, tuned.stopped_by));
   if (!tuned.best || !tuned.best->verified)
-    throw EnvironmentError(fmt::format("{}: no plan could be verified{}", tensor.name, why_not(tuned)),
-                           failure_of(tuned));
+    throw measure::Unmeasurable(fmt::format("{}: no plan could be verified{}", tensor.name, why_not(tuned)),
+                                failure_of(tuned));
   if (given) tuned.best->is_baseline = given->plan.is_baseline;
   return tuned;
 }
@@ -137,8 +138,8 @@ Record Arena::hold(matrix::SparseTensor tensor, const std::optional<GivenPlan>& 
   Contestants contest(std::move(tensor), cache_, record);
   contest.add_fixed_csr(kFixedCsr);
   if (!record.entries[0].ok())
-    throw EnvironmentError(fmt::format("{}: fixed_csr can't be measured ({}): {}", record.matrix.name,
-                                       record.entries[0].status, record.entries[0].message));
+    throw measure::Unmeasurable(fmt::format("{}: fixed_csr can't be measured ({}): {}", record.matrix.name,
+                                            record.entries[0].status, record.entries[0].message));
   contest.add_point(kBalancedCsr, balanced_csr(record.problem, record.threads));
   if (tuned.best->is_baseline) {
     contest.add_fixed_csr(kWaco);

@@ -35,8 +35,8 @@ class Arena {
   const ContestOptions& options() const { return options_; }
 
   /// Tunes (or verifies the given plan), sets up, verifies and times all contestants. Throws what tune::tune
-  /// throws, and EnvironmentError when it is asked to stop before the end; a peer that fails is an entry that
-  /// says so.
+  /// throws, measure::Unmeasurable when no plan or not fixed_csr can be verified on this matrix, and
+  /// measure::Stopped when it is asked to stop before the end; a peer that fails is an entry that says so.
   Record hold(matrix::SparseTensor tensor, const std::optional<GivenPlan>& given,
               const StopToken& stop) const;
 

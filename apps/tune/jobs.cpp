@@ -12,7 +12,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -167,15 +166,12 @@ struct Listed {
   bool machine_failed = false;  ///< and so would the other inputs
 };
 
-/// Whether the other inputs would meet the fault, too: it is of the machine, and not of the input.
+/// Whether the other inputs would meet the fault, too.
 bool is_of_machine(const std::exception& fault, const tune::TuneOptions& tuning) {
-  if (dynamic_cast<const std::system_error*>(&fault) != nullptr) return true;
-  const auto* error = dynamic_cast<const EnvironmentError*>(&fault);
-  if (error == nullptr) return false;
   // Kernels that are in the cache are there for some inputs.
-  if (error->code() == ExitCode::kCompiler) return !tuning.no_compile;
-  return dynamic_cast<const TooLargeError*>(error) == nullptr &&
-         dynamic_cast<const measure::Unmeasurable*>(error) == nullptr;
+  const auto* error = dynamic_cast<const EnvironmentError*>(&fault);
+  const bool lacks_kernel = tuning.no_compile && error != nullptr && error->code() == ExitCode::kCompiler;
+  return !lacks_kernel && measure::is_of_machine(fault);
 }
 
 /// `load_s` is told of the first input that is tuned.

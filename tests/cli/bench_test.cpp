@@ -133,6 +133,26 @@ TEST_CASE("cli: waco-bench writes its files even where stdout can't be", "[cli]"
   CHECK(std::filesystem::exists(page));
 }
 
+TEST_CASE("cli: waco-bench shows a record that its file has no room for, and ends there", "[cli]") {
+  const Workspace work;
+  // No file may grow beyond a size that this one has and the compiler's do not reach.
+  const size_t size = size_t{32} << 20;
+  const std::string file = work.write("records.jsonl", std::string(size, ' ') + "\n");
+  const std::string matrix = work.matrix(), second = work.write("second.mtx", read_file(matrix));
+  const RunResult run =
+      run_by_shell(bench()
+                       .with(matrix, second, "--jsonl", "--peers", "none", "--effort", "quick", "-o", file)
+                       .with("--schedule", "spmv f32 | A: i:U k:C | loop: i k | par: serial"),
+                   "trap '' XFSZ; ulimit -f 16384; exec \"$@\"");
+  INFO(run.err);
+  CHECK(run.end.code == 1);
+  CHECK_THAT(run.err, Catch::Contains("records.jsonl: can't be written") && Catch::Contains("ended early"));
+  CHECK_THAT(run.err, Catch::Contains("over csr") && !Catch::Contains("second.mtx"));
+  REQUIRE(lines(run.out) == 1);
+  CHECK(json::parse(run.out).at("matrix").at("name") == "matrix");
+  CHECK(std::filesystem::file_size(file) == size + 1);
+}
+
 TEST_CASE("cli: waco-bench times a given schedule or plan without tuning", "[cli]") {
   Workspace work;
   const std::string matrix = work.matrix();

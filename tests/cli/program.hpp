@@ -105,11 +105,18 @@ inline void check_refused(const Program& program, int code, const std::string& t
   CHECK(result.err.find(text) != std::string::npos);
 }
 
+/// A run that a line of shell starts, in which "$@" is the program with its arguments.
+inline RunResult run_by_shell(const Program& program, const std::string& line) {
+  std::vector<std::string> arguments{"sh", "-c", line, "sh"};
+  for (const std::string& argument : program.arguments()) arguments.push_back(argument);
+  RunOptions options;
+  options.environment = program.environment();
+  return run_process(arguments, options);
+}
+
 /// A run whose stdout, or another stream, is full.
 inline RunResult run_into_full(const Program& program, int stream = 1) {
-  std::vector<std::string> arguments{"sh", "-c", fmt::format("exec \"$@\" {}> /dev/full", stream), "sh"};
-  for (const std::string& argument : program.arguments()) arguments.push_back(argument);
-  return run_process(arguments);
+  return run_by_shell(program, fmt::format("exec \"$@\" {}> /dev/full", stream));
 }
 
 /// How a program ends whose stdout, or another stream, is a pipe that nobody reads.

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include "waco/base/error.hpp"
 #include "waco/measure/candidate_run.hpp"
@@ -20,6 +21,14 @@ void check_machine(const Measurement& measurement) {
   };
   if (measurement.disk_full) throw EnvironmentError(tell("disk space"));
   throw Unmeasurable(tell("memory, or raise the limits of this job"));
+}
+
+bool is_of_machine(const std::exception& fault) {
+  if (dynamic_cast<const std::system_error*>(&fault) != nullptr) return true;
+  return dynamic_cast<const EnvironmentError*>(&fault) != nullptr &&
+         dynamic_cast<const TooLargeError*>(&fault) == nullptr &&
+         dynamic_cast<const Unmeasurable*>(&fault) == nullptr &&
+         dynamic_cast<const Stopped*>(&fault) == nullptr;
 }
 
 class Session::State {

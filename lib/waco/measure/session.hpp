@@ -1,6 +1,7 @@
 // Measuring candidates on one tensor and machine: the interface of this folder.
 #pragma once
 
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -64,6 +65,10 @@ void check_machine(const Measurement& measurement);
 class Stopped : public EnvironmentError {
   using EnvironmentError::EnvironmentError;
 };
+
+/// Whether other inputs would meet the fault, too: it is of the machine, and not of the input or a stop
+/// request.
+bool is_of_machine(const std::exception& fault);
 
 /// Measures candidates in a worker process, each against fixed_csr in interleaved rounds. A candidate that
 /// does not compile, crashes, hangs or answers wrongly is a Measurement with that status. The tensor must
