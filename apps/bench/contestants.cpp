@@ -9,6 +9,7 @@
 #include "waco/base/clock.hpp"
 #include "waco/base/error.hpp"
 #include "waco/measure/requests.hpp"
+#include "waco/measure/session.hpp"
 
 namespace waco::bench {
 
@@ -68,6 +69,7 @@ void Contestants::add_kernel(const char* name, const SuperSchedule& point, bool 
         fixed_csr ? measure::baseline_request(record_.problem, dims, pos_bytes)
                   : measure::kernel_request(point, dims, pos_bytes, cache_.compiler().target().vector_bytes),
         kCompileLimit_s);
+    measure::check_machine(kernel);  // a record would pass for what the kernel is like, for ever
     if (!kernel.ok()) {
       preparation.status = measure::Status::kCompile;
       preparation.message = kernel.diagnostic;

@@ -22,6 +22,7 @@ class Contestants {
  public:
   Contestants(matrix::SparseTensor tensor, const measure::KernelCache& cache, Record& record);
 
+  /// Throws what measure::check_machine does when the machine kept a kernel from being compiled.
   void add_fixed_csr(const char* name);
   void add_point(const char* name, const schedule::SuperSchedule& point);
   /// Those that do not take part go to `record.absent`. Ends early when it is asked to stop.

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
+#include "../measure/small_kernels.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/random.hpp"
@@ -86,4 +87,16 @@ TEST_CASE("contestants: a peer that fails while it is timed costs the others not
     CHECK(record.entries[n].time_ns.median > 0);
     CHECK(record.entries[n].samples_ns.size() >= 3);
   }
+}
+
+TEST_CASE("contestants: what the machine did to a compiler is no result of the kernel", "[bench]") {
+  Record record;
+  record.problem = {schedule::Op::kSpmv, schedule::ValueType::kF32, 1};
+  record.threads = 2;
+  const TemporaryFolder folder;
+  const measure::testing::CompilerScript script(
+      "unlucky-c++", "case \"$*\" in *kernel.cpp*) kill -KILL $$;; *) exec c++ \"$@\";; esac\n");
+  const measure::KernelCache cache(measure::Compiler::find("unlucky-c++"), folder.path() / "kernels");
+  Contestants contest(small_matrix(), cache, record);
+  CHECK_THROWS_WITH(contest.add_fixed_csr(kFixedCsr), Catch::Contains("free memory"));
 }

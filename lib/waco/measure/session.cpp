@@ -14,13 +14,25 @@
 
 namespace waco::measure {
 
-void check_machine(const Measurement& measurement) {
-  if (!measurement.machine_failed) return;
+namespace {
+
+void check_compiling(bool failed, bool disk_full, const std::string& message) {
+  if (!failed) return;
   const auto tell = [&](const char* what) {
-    return fmt::format("a kernel could not be compiled: {}; free {}", measurement.message, what);
+    return fmt::format("a kernel could not be compiled: {}; free {}", message, what);
   };
-  if (measurement.disk_full) throw EnvironmentError(tell("disk space"));
+  if (disk_full) throw EnvironmentError(tell("disk space"));
   throw Unmeasurable(tell("memory, or raise the limits of this job"));
+}
+
+}  // namespace
+
+void check_machine(const Measurement& measurement) {
+  check_compiling(measurement.machine_failed, measurement.disk_full, measurement.message);
+}
+
+void check_machine(const CompiledKernel& kernel) {
+  check_compiling(kernel.machine_failed, kernel.disk_full, kernel.diagnostic);
 }
 
 bool is_of_machine(const std::exception& fault) {

@@ -20,6 +20,8 @@
 
 namespace waco::measure {
 
+struct CompiledKernel;
+
 struct MeasureOptions {
   int threads = 0;       ///< of fixed_csr, packing and compiling; 0: all usable ones
   std::string compiler;  ///< command; empty: $CXX or the system's
@@ -60,6 +62,8 @@ class Unmeasurable : public EnvironmentError {
 /// follow would fare no better. EnvironmentError where a disk is full; otherwise memory was short, beside
 /// this tensor, and that is Unmeasurable.
 void check_machine(const Measurement& measurement);
+/// The same of a kernel that was to be compiled.
+void check_machine(const CompiledKernel& kernel);
 
 /// A stop request came before there was a result.
 class Stopped : public EnvironmentError {
