@@ -59,6 +59,9 @@ if [ -n "$missing" ]; then
   [ $partial -eq 1 ] || exit 6
 fi
 
+# Whether a dataset has its first line: a task that is killed before it has written that leaves an empty file.
+has_header() { [ -e "$1" ] && [ "$(head -n 1 "$1" | wc -l)" -eq 1 ]; }
+
 if [ "$program" = waco-collect ]; then
   path=$(program_path "$program")
   [ -x "$path" ] || fail "there is no program $path; build it, or set WACO_BIN to its folder" 5
@@ -66,10 +69,10 @@ if [ "$program" = waco-collect ]; then
   for ((shard = 0; shard < shards; ++shard)); do
     file=$folder/data.$shard-of-$shards.jsonl
     if [ "$shards" -eq 1 ]; then file=$folder/data.jsonl; fi
-    if [ -e "$file" ]; then
+    if has_header "$file"; then
       datasets+=("$file")
     elif [ -e "$folder/done/$shard" ]; then
-      message="$file is missing, and shard $shard is done; remove $folder/done/$shard and submit again"
+      message="$file is missing or empty, and shard $shard is done; remove $folder/done/$shard and submit again"
       [ $partial -eq 1 ] || fail "$message" 3
       echo "merge: $message" >&2
     fi

@@ -208,6 +208,12 @@ TEST_CASE("cli: calibration says what it lacks", "[cli]") {
   write_file_atomically(dataset, measured);
   bench.pretend(dataset, 2, 3);
   check_refused(bench.calibrate("0.0001"), 1, "no two points");
+  // Runs that were ended before they had written a header.
+  std::ofstream(work / "f32-2.jsonl").flush();
+  std::ofstream(work / "f32-3.jsonl") << "{\"format\":\"waco-dataset\",\"vers";
+  CHECK_THAT(bench.calibrate("0.0001").run().err, Catch::Contains("f32-2.jsonl: is left out") &&
+                                                      Catch::Contains("f32-3.jsonl: is left out") &&
+                                                      Catch::Contains("no two points"));
   check_refused(home(tune().with("--calibrate", "--op", "spmm", "--model", bench.model)), 2,
                 "is a model of spmv");
   check_refused(home(tune().with("--calibrate", "--model", bench.work.path("nowhere"))), 3, "nowhere");

@@ -74,9 +74,11 @@ expect 1 "squeue can't tell" "$slurm/submit.sh" --shards 3 queue -- waco-collect
 echo 0 >job/done/0
 expect 6 "not done: 1" "$slurm/merge.sh" job
 echo 6 >job/done/1
-touch job/data.0-of-2.jsonl
+echo '{}' >job/data.0-of-2.jsonl
 expect 3 "data.1-of-2.jsonl is missing" "$slurm/merge.sh" job
 touch job/data.1-of-2.jsonl
+expect 3 "data.1-of-2.jsonl is missing or empty" "$slurm/merge.sh" job
+echo '{}' >job/data.1-of-2.jsonl
 expect 6 "job/logs/1.log" "$slurm/merge.sh" job
 echo 0 >job/done/1
 expect 0 "" "$slurm/merge.sh" job
@@ -86,6 +88,14 @@ rm job/done/1
 expect 6 "not done: 1" "$slurm/merge.sh" job
 expect 0 "not done: 1" "$slurm/merge.sh" job --partial --allow-different-machines
 expect 0 "not done: 1" "$slurm/merge.sh" --partial job
+
+# ---- A shard that was killed before it wrote anything is left out.
+: >job/data.1-of-2.jsonl
+printf '#!/bin/sh\necho "$@" >>merged\n' >bin/waco-collect
+expect 0 "not done: 1" "$slurm/merge.sh" --partial job
+[ "$(head -n 1 merged)" = "merge job/data.0-of-2.jsonl -o job/data.jsonl.gz" ]
+printf '{"format":"waco-da' >job/data.0-of-2.jsonl
+expect 3 "there is no dataset in job" "$slurm/merge.sh" --partial job
 expect 2 "unknown option --partal" "$slurm/merge.sh" job --partal
 expect 2 "one folder" "$slurm/merge.sh" job other
 expect 2 "merge.sh FOLDER" "$slurm/merge.sh" --partial

@@ -1,6 +1,8 @@
 // Datasets on disk: round trips, torn lines, and what must not be continued.
 #include "waco/dataset/dataset_file.hpp"
 
+#include <signal.h>
+#include <sys/resource.h>
 #include <zlib.h>
 
 #include <catch2/catch.hpp>
@@ -23,6 +25,24 @@ const auto kIgnore = [](Record&&) {};
 void append_text(const std::filesystem::path& file, const std::string& text) {
   std::ofstream(file, std::ios::app | std::ios::binary) << text;
 }
+
+/// Files can't grow as long as it lives, as where a disk is full.
+class NoRoom {
+ public:
+  NoRoom() : handler_(::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit none{0, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &none);
+  }
+  ~NoRoom() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  sighandler_t handler_;
+  rlimit before_{};
+};
 
 }  // namespace
 
@@ -163,6 +183,20 @@ TEST_CASE("dataset: a file that is empty, or ends inside its header, is begun", 
       GENERATE_COPY(size_t{0}, size_t{1}, size_t{14}, size_t{60}, line.size() - 1, line.size());
   append_text(folder.path() / "data.jsonl", line.substr(0, kept));
   const auto file = write_dataset(folder.path() / "data.jsonl", sample_header(), {sample_record()});
+  CHECK(load_dataset(file).records.size() == 1);
+}
+
+TEST_CASE("dataset: a file whose header can't be written is removed, one that has records stays",
+          "[dataset]") {
+  const TemporaryFolder folder;
+  const auto begun = folder.path() / "begun.jsonl";
+  const auto file = write_dataset(folder.path() / "data.jsonl", sample_header(), {sample_record()});
+  {
+    const NoRoom no_room;
+    CHECK_THROWS_AS(write_dataset(begun, sample_header(), {}), EnvironmentError);
+    CHECK_THROWS_AS(write_dataset(file, sample_header(), {sample_record("mesh", 64)}), EnvironmentError);
+  }
+  CHECK_FALSE(std::filesystem::exists(begun));
   CHECK(load_dataset(file).records.size() == 1);
 }
 

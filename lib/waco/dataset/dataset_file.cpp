@@ -2,6 +2,7 @@
 #include "waco/dataset/dataset_file.hpp"
 
 #include <fstream>
+#include <system_error>
 #include <utility>
 
 #include "waco/base/artifact.hpp"
@@ -26,18 +27,6 @@ nlohmann::ordered_json header_document(const Header& header) {
   return document;
 }
 
-/// Whether the file holds nothing, or a part of a header without its end: the run that began it was ended
-/// there. A text that could be anything is no such part.
-bool is_torn_header(const fs::path& file) {
-  const std::string begin = fmt::format(R"({{"format":"{}")", kDatasetFormat);
-  std::ifstream stream(file, std::ios::binary);
-  std::string line;
-  std::getline(stream, line);
-  if (!stream.eof()) return false;  // the line has its end
-  return line.size() < begin.size() ? begin.starts_with(line)
-                                    : line.starts_with(begin) && !nlohmann::json::accept(line);
-}
-
 /// Options and machine must be those the file was begun with.
 void check_continues(const fs::path& file, const Header& found, const Header& wanted) {
   if (!found.machines.empty() || found.collection.is_null())
@@ -58,7 +47,30 @@ void check_continues(const fs::path& file, const Header& found, const Header& wa
         file.string(), found.machine.cpu_model, found.machine.compiler.version));
 }
 
+/// Writes the header in the place of what is there, or removes the file.
+void begin(LineAppender& lines, const Header& header) {
+  try {
+    lines.continue_after({.torn = true});
+    lines.append(header_document(header));
+    lines.sync();
+  } catch (const EnvironmentError&) {
+    std::error_code ignored;
+    fs::remove(lines.file(), ignored);
+    throw;
+  }
+}
+
 }  // namespace
+
+bool is_torn_header(const fs::path& file) {
+  const std::string begin = fmt::format(R"({{"format":"{}")", kDatasetFormat);
+  std::ifstream stream(file, std::ios::binary);
+  std::string line;
+  std::getline(stream, line);
+  if (!stream.eof()) return false;  // the line has its end
+  return line.size() < begin.size() ? begin.starts_with(line)
+                                    : line.starts_with(begin) && !nlohmann::json::accept(line);
+}
 
 std::string header_line(const Header& header) {
   return header_document(header).dump(-1, ' ', false, kReplace);
@@ -83,11 +95,7 @@ Dataset load_dataset(const fs::path& file) {
 DatasetAppender::DatasetAppender(fs::path file, const Header& header,
                                  const std::function<void(Record&&)>& on_record) {
   lines_.emplace(std::move(file));  // from here on this run alone writes to it
-  if (is_torn_header(lines_->file())) {
-    lines_->continue_after({.torn = true});
-    lines_->append(header_document(header));
-    lines_->sync();
-  }
+  if (is_torn_header(lines_->file())) begin(*lines_, header);
   ReadSummary found = read_dataset(lines_->file(), on_record);
   check_continues(lines_->file(), found.header, header);
   lines_->continue_after(found.lines);

@@ -52,6 +52,10 @@ struct ReadSummary {
   LinesFound lines;
 };
 
+/// Whether the file holds nothing, or a part of a header without its end: the run that began it was ended
+/// there. A text that could be anything is no such part.
+bool is_torn_header(const std::filesystem::path& file);
+
 /// The header alone. Throws InputError when the file is no dataset.
 Header read_header(const std::filesystem::path& file);
 
@@ -73,7 +77,8 @@ class DatasetAppender {
   /// Creates the file with `header`, or continues one that is there: cuts a torn line off, hands its records
   /// over, and leaves its header as it is, unless that is the torn line. Throws InputError when the file is
   /// no dataset, UsageError when it is gzipped or was collected with other options or on another machine, and
-  /// EnvironmentError when another process appends to it or it can't be written.
+  /// EnvironmentError when another process appends to it or it can't be written; one whose header can't be
+  /// written is removed.
   DatasetAppender(std::filesystem::path file, const Header& header,
                   const std::function<void(Record&&)>& on_record);
 

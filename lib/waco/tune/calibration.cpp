@@ -146,8 +146,19 @@ class Calibration {
           throw EnvironmentError(fmt::format("waco-collect failed ({})", end.describe()),
                                  code == ExitCode::kCompiler ? code : ExitCode::kFailed);
       }
-    for (const auto& entry : fs::directory_iterator(work_))
-      if (entry.path().extension() == ".jsonl") datasets_.push_back(entry.path());
+    find_datasets();
+  }
+
+  void find_datasets() {
+    for (const auto& entry : fs::directory_iterator(work_)) {
+      const fs::path& file = entry.path();
+      if (file.extension() != ".jsonl") continue;
+      if (dataset::is_torn_header(file)) {
+        spdlog::warn("{}: is left out, as the run that began it was ended before its header", file.string());
+      } else {
+        datasets_.push_back(file);
+      }
+    }
     std::sort(datasets_.begin(), datasets_.end());
   }
 
