@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <sstream>
 
 #include "program.hpp"
 #include "waco/schedule/super_schedule.hpp"
@@ -295,6 +296,26 @@ TEST_CASE("cli: a stderr that can't be written takes nothing with it", "[cli]") 
   INFO(unread.describe());
   CHECK((unread.exited && unread.code == 0));
   CHECK(parse_file(plan).contains("best"));
+}
+
+TEST_CASE("cli: no file takes the place of a standard stream that is closed", "[cli]") {
+  const Workspace work;
+  const std::string matrix = work.matrix();
+  for (const char* closed : {"2>&-", "<&- 2>&-", "<&- >&- 2>&-"}) {
+    INFO(closed);
+    const std::string results = work.path("results.jsonl");
+    const Program program =
+        tune().with("-v", "--op", "spmv", "--effort", "none", matrix, matrix + "x", "-o", results);
+    CHECK(run_by_shell(program, fmt::format("exec \"$@\" {}", closed)).end.code == 6);
+    const std::string text = read_file(results);
+    CHECK(std::count(text.begin(), text.end(), '\n') == 2);
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) CHECK(json::accept(line));
+    std::filesystem::remove(results);
+  }
+  CHECK(run_by_shell(tune().with("-", "--op", "spmv"), "exec \"$@\" <&-").end.code == 3);
+  const Program printed = tune().with(matrix, "--op", "spmv", "--effort", "none", "--json");
+  CHECK(run_by_shell(printed, "exec \"$@\" >&-").end.code == 1);
 }
 
 TEST_CASE("cli: a program whose stdout nobody reads ends by SIGPIPE, with its files written", "[cli]") {

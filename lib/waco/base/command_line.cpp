@@ -1,6 +1,7 @@
 // What all programs' command lines share, on top of CLI11.
 #include "waco/base/command_line.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
 
@@ -147,7 +148,20 @@ Outcome guarded(std::string_view program, const std::function<ExitCode()>& body)
   }
 }
 
+namespace {
+
+/// The next file that is opened would take the place of a closed standard stream, and get its text. Talk is
+/// lost then; reading stdin and writing stdout fail as they do on a closed one.
+void open_closed_streams() {
+  constexpr int kModes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
+  for (int stream = 0; stream < 3; ++stream)
+    if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", kModes[stream]);
+}
+
+}  // namespace
+
 int guarded_main(std::string_view program, const std::function<ExitCode()>& body) {
+  open_closed_streams();
   // hwloc's plugins know of graphics and other devices, which play no part here; loading them and the
   // libraries that they need takes longer than all else that hwloc does. Before there are threads.
   ::setenv("HWLOC_PLUGINS_PATH", "/dev/null", 0);

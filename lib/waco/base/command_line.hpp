@@ -72,8 +72,8 @@ struct Outcome {
 Outcome guarded(std::string_view program, const std::function<ExitCode()>& body);
 
 /// The same for a whole program: its exit code. Called once, at the start of main, by the initial thread;
-/// first sets up what the process inherits, see release_this_thread(). ReaderGone ends the
-/// process by SIGPIPE.
+/// first sets up what the process inherits: opens /dev/null for each standard stream that is closed, and see
+/// release_this_thread(). ReaderGone ends the process by SIGPIPE.
 int guarded_main(std::string_view program, const std::function<ExitCode()>& body);
 
 }  // namespace waco
