@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -36,31 +37,52 @@ struct Entry {
   exit(code);
 }
 
-/* The next line that is neither blank nor a comment, or false at the end. */
-inline bool next_line(FILE* file, std::string& line) {
-  char buffer[4096];
-  while (fgets(buffer, sizeof buffer, file)) {
-    line = buffer;
-    const size_t first = line.find_first_not_of(" \t\r\n");
-    if (first != std::string::npos && line[first] != '%' && line[first] != '#') return true;
+constexpr char blanks[] = " \t\r";
+
+/* The next line, however long, that is neither blank nor a comment, or false at the end. */
+inline bool next_line(std::istream& file, std::string& line, const char* comments = "%#") {
+  while (std::getline(file, line)) {
+    const size_t first = line.find_first_not_of(blanks);
+    if (first != std::string::npos && !strchr(comments, line[first])) return true;
   }
   return false;
 }
 
-inline void read_entry(const std::string& line, int order, bool has_value, Entry& e) {
-  const char* text = line.c_str();
+/* The value at `text`, as C or Fortran writes it (1e3, 1D3, 1.0-100); `text` moves behind it. */
+inline bool read_value(const char*& text, double& value) {
+  text += strspn(text, blanks);
+  std::string word(text, strcspn(text, blanks));
+  text += word.size();
   char* end = nullptr;
-  for (int m = 0; m < order; ++m, text = end) {
-    e.at[m] = strtoll(text, &end, 10) - 1;
-    if (end == text || e.at[m] < 0) fail(3, "cannot read this entry: " + line);
+  value = strtod(word.c_str(), &end);
+  if (*end) {
+    std::replace_if(
+        word.begin(), word.end(), [](char c) { return c == 'd' || c == 'D'; }, 'e');
+    const size_t sign = word.find_first_of("+-", word.find('.'));
+    if (sign != std::string::npos && strchr("0123456789.", word[sign - 1])) word.insert(sign, 1, 'e');
+    value = strtod(word.c_str(), &end);
   }
-  e.value = has_value ? strtod(text, &end) : 1.0;
-  if (has_value && end == text) fail(3, "this entry has no value: " + line);
+  return !word.empty() && !*end;
+}
+
+inline Entry read_entry(const std::string& line, int order, bool has_value) {
+  Entry e = {};
+  const char* text = line.c_str();
+  bool ok = true;
+  for (int m = 0; m < order; ++m) {
+    char* end = nullptr;
+    e.at[m] = strtoll(text, &end, 10) - 1;
+    ok = ok && end != text && strchr(blanks, *end) && e.at[m] >= 0;
+    text = end;
+  }
+  e.value = 1.0;
+  if (has_value) ok = ok && read_value(text, e.value);
+  if (!ok || text[strspn(text, blanks)]) fail(3, "this line is no entry of the operand: " + line);
+  return e;
 }
 
 /* Matrix Market, after its banner: size line, then entries; symmetric halves are expanded. */
-inline std::vector<Entry> read_matrix_market(FILE* file, std::string banner, Input& input) {
-  for (char& c : banner) c = (char)tolower(c);
+inline std::vector<Entry> read_matrix_market(std::istream& file, const std::string& banner, Input& input) {
   const auto has = [&](const char* word) { return banner.find(word) != std::string::npos; };
   if (!has("coordinate") || has("complex") || has("hermitian"))
     fail(3, "only real coordinate matrices are read");
@@ -74,8 +96,7 @@ inline std::vector<Entry> read_matrix_market(FILE* file, std::string banner, Inp
   std::vector<Entry> entries;
   for (long long n = 0; n < count; ++n) {
     if (!next_line(file, line)) fail(3, "the file ends too early");
-    Entry e = {};
-    read_entry(line, 2, has_value, e);
+    const Entry e = read_entry(line, 2, has_value);
     if (e.at[0] >= rows || e.at[1] >= cols) fail(3, "index out of range: " + line);
     entries.push_back(e);
     if (mirrored && e.at[0] != e.at[1]) entries.push_back({{e.at[1], e.at[0], 0}, skew ? -e.value : e.value});
@@ -83,13 +104,11 @@ inline std::vector<Entry> read_matrix_market(FILE* file, std::string banner, Inp
   return entries;
 }
 
-/* FROSTT: every line three 1-based coordinates and a value; a dimension is its largest coordinate. */
-inline std::vector<Entry> read_frostt(FILE* file, std::string line, Input& input) {
+/* FROSTT: every line the 1-based coordinates and a value; a dimension is its largest coordinate. */
+inline std::vector<Entry> read_frostt(std::istream& file, std::string line, Input& input) {
   std::vector<Entry> entries;
-  input.dim[2] = 0;
   do {
-    Entry e = {};
-    read_entry(line, 3, true, e);
+    const Entry e = read_entry(line, WACO_PLAN_OP == WACO_MTTKRP ? 3 : 2, true);
     for (int m = 0; m < 3; ++m) input.dim[m] = std::max(input.dim[m], e.at[m] + 1);
     entries.push_back(e);
   } while (next_line(file, line));
@@ -112,20 +131,19 @@ inline void sort_and_merge(std::vector<Entry>& entries, Input& input) {
 }
 
 inline Input read(const char* path) {
-  FILE* file = fopen(path, "r");
+  std::ifstream file(path);
   if (!file) fail(3, std::string(path) + ": cannot be opened");
-  Input input;
-  char banner[256] = "";
-  if (!fgets(banner, sizeof banner, file)) fail(3, std::string(path) + ": is empty");
-  const bool is_matrix = strncmp(banner, "%%MatrixMarket", 14) == 0;
-  if (is_matrix != (WACO_PLAN_OP != WACO_MTTKRP))
+  if (file.peek() == 0xef) file.ignore(3); /* a byte order mark */
+  std::string line;
+  if (!next_line(file, line, "#")) fail(3, std::string(path) + ": has no entries");
+  for (char& c : line) c = (char)tolower((unsigned char)c);
+  const bool is_banner = line.compare(0, 14, "%%matrixmarket") == 0;
+  const bool is_entry = isdigit((unsigned char)line[line.find_first_not_of(blanks)]);
+  if (is_banner ? WACO_PLAN_OP == WACO_MTTKRP : !is_entry)
     fail(3, std::string(path) + ": wrong kind of file for this operation");
-  std::string line = banner;
-  if (!is_matrix && strchr("#\r\n", line[0]) && !next_line(file, line))
-    fail(3, std::string(path) + ": has no entries");
+  Input input;
   std::vector<Entry> entries =
-      is_matrix ? read_matrix_market(file, line, input) : read_frostt(file, line, input);
-  fclose(file);
+      is_banner ? read_matrix_market(file, line, input) : read_frostt(file, line, input);
   sort_and_merge(entries, input);
   return input;
 }

@@ -12,6 +12,7 @@
 #include "waco/base/process.hpp"
 #include "waco/base/random.hpp"
 #include "waco/codegen/fixed_csr.hpp"
+#include "waco/matrix/read.hpp"
 
 using namespace waco;
 
@@ -80,6 +81,34 @@ void check_self_test(const std::string& text, const codegen::OperandShape& shape
   INFO(run.out << run.err);
   CHECK(run.ok());
   CHECK(run.out.find("passed") != std::string::npos);
+}
+
+/// A program that prints the operand as the self-test of a kernel reads it.
+std::string input_printer(const std::string& kernel) {
+  return "#define WACO_SELF_TEST\n#define main self_test_main\n" + kernel + R"(
+#undef main
+int main(int, char** argv) {
+  const waco_self_test::Input in = waco_self_test::read(argv[1]);
+  for (int m = 0; m < 3; ++m) printf("%lld ", (long long)in.dim[m]);
+  for (int64_t n = 0; n < in.size(); ++n) {
+    for (int m = 0; m < 3; ++m) printf("%lld ", (long long)in.coord[m][n]);
+    printf("%.17g ", (double)in.value[n]);
+  }
+  return 0;
+}
+)";
+}
+
+/// The same of what this library reads.
+std::string printed(const matrix::SparseTensor& tensor) {
+  std::string text;
+  for (size_t m = 0; m < 3; ++m) text += fmt::format("{} ", m < tensor.dims.size() ? tensor.dims[m] : 1);
+  for (size_t n = 0; n < tensor.values.size(); ++n) {
+    for (size_t m = 0; m < 3; ++m)
+      text += fmt::format("{} ", m < tensor.dims.size() ? tensor.coords[m][n] : 0);
+    text += fmt::format("{:.17g} ", tensor.values[n]);
+  }
+  return text;
 }
 
 }  // namespace
@@ -151,6 +180,32 @@ TEST_CASE("standalone: values at the ends of the type's range pass the self-test
   const RunResult run = run_process({folder.file("self_test"), folder.file("input.mtx")});
   INFO(run.out << run.err);
   CHECK(run.ok());
+}
+
+TEST_CASE("standalone: the self-test reads the files that waco-tune reads", "[codegen]") {
+  Folder folder;
+  const std::string programs[] = {"read_matrix", "read_tensor"};
+  for (const auto& [program, text] :
+       {std::pair{programs[0], "spmv f64 | A: i:U k:C | loop: i k | par: serial"},
+        std::pair{programs[1], "mttkrp f64 J=4 | A: i:C k:S l:S | loop: i k l j | par: serial"}}) {
+    const std::string kernel = codegen::emit_standalone(schedule::parse(text), codegen::any_shape(), 32, {});
+    const RunResult compiled = folder.compile(input_printer(kernel), {"-fopenmp"}, program);
+    INFO(compiled.err);
+    REQUIRE(compiled.ok());
+  }
+  std::ofstream(folder.file("long_lines.mtx"))
+      << "%%MatrixMarket matrix coordinate real general" << std::string(300, ' ') << "9 9 9\n%"
+      << std::string(5000, '-') << " 9 9 9\n2 2 1\n2 1 5\n";
+  std::vector<std::filesystem::path> files{folder.file("long_lines.mtx")};
+  for (const auto& entry : std::filesystem::directory_iterator(WACO_TEST_DATA_DIR "/valid"))
+    if (entry.path().filename() != "two_gzip_members.mtx") files.push_back(entry.path());
+  for (const std::filesystem::path& file : files) {
+    const matrix::SparseTensor tensor = matrix::read_tensor(file).tensor;
+    const std::string& program = programs[tensor.order() - 2];
+    const RunResult run = run_process({folder.file(program), file});
+    INFO(file << "\n" << run.err);
+    CHECK(run.out == printed(tensor));
+  }
 }
 
 TEST_CASE("standalone: a split that does not divide the dimension is refused, not miscomputed", "[codegen]") {
