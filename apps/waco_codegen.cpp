@@ -109,7 +109,7 @@ Job choose_job(const Options& options) {
       throw UsageError(fmt::format("{} holds plans of a list; name a matrix of it, too", options.files[0]));
     read_matrix(job);
     const std::string hash = job.tensor ? matrix::pattern_hash(*job.tensor) : std::string();
-    const int threads = options.common.threads > 0 ? options.common.threads : usable_threads();
+    const int threads = threads_or_all(options.common.threads);
     const tune::TunedPlan& plan = plans.find(job.matrix, hash, problem, threads);
     job.point = *plan.point;
     // Divisors and widths as they were when it was tuned: for any shape the kernel could be much slower. One

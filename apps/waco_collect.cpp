@@ -174,7 +174,7 @@ ExitCode run_info(const Options& options) {
 std::shared_ptr<const search::Learned> open_model(const Options& options,
                                                   const collect::CollectOptions& collecting) {
   if (options.model.empty() || options.model == "none") return nullptr;
-  const int threads = collecting.threads > 0 ? collecting.threads : usable_threads();
+  const int threads = threads_or_all(collecting.threads);
   auto learned =
       tune::open_model({.model = options.model, .index = {}, .search = {}}, collecting.problem, threads, "");
   if (!learned) throw InputError(options.model, 0, "holds no model for this op and dense size");

@@ -112,7 +112,7 @@ ExitCode run(Options options) {
   options.graph.seed = options.common.seed;
   index::IndexOptions making;
   making.graph = options.graph;
-  making.max_threads = options.common.threads > 0 ? options.common.threads : usable_threads();
+  making.max_threads = threads_or_all(options.common.threads);
   making.created_by = {{"program", kProgram}, {"version", version()}, {"command", options.command}};
   index::VertexList vertices = gather(options, model.op(), making.sources);
   const index::Index index(std::move(vertices), model, std::move(making));

@@ -121,7 +121,7 @@ train::DataOptions data_options(const Options& options) {
   data.matrices = options.matrices;
   if (options.split_seed) data.resplit = train::Resplit{*options.split_seed, options.validation_share};
   data.cache = cache_folder_if_any();
-  data.threads = options.common.threads > 0 ? options.common.threads : usable_threads();
+  data.threads = threads_or_all(options.common.threads);
   return data;
 }
 

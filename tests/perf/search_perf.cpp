@@ -56,7 +56,7 @@ class Benchmark {
  public:
   Benchmark(const Options& options)
       : options_(options),
-        threads_(options.common.threads > 0 ? options.common.threads : usable_threads()),
+        threads_(threads_or_all(options.common.threads)),
         model_(model::LearnedModel::load(options.model)),
         index_(index::Index::open(options.index, {model_, options.model}, threads_, cache_folder())) {
     problem_.op = model_.op();

@@ -83,6 +83,9 @@ Machine describe_machine(const CompilerTarget& compiler);
 /// and OMP_NUM_THREADS (its first number), whichever is least; 1..1024.
 int usable_threads();
 
+/// `threads` as asked for, and all usable ones where none were (0).
+int threads_or_all(int threads);
+
 /// CPUs that this process may run on, numbered as in /proc/cpuinfo; the first of every physical core before
 /// the second ones, so that n threads on the first n CPUs share as little as possible.
 std::vector<int> allowed_cpus();

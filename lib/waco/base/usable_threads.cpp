@@ -198,6 +198,10 @@ int usable_threads() {
   return std::clamp(threads, 1, kMaxThreads);
 }
 
+int threads_or_all(int threads) {
+  return threads > 0 ? threads : usable_threads();
+}
+
 namespace {
 
 hwloc_obj_t ancestor_of(int cpu, hwloc_obj_type_t type) {

@@ -67,7 +67,7 @@ class Collection {
   Collection(const CollectOptions& options, const StopToken& stop)
       : options_(options),
         stop_(stop),
-        threads_(options.threads > 0 ? options.threads : usable_threads()),
+        threads_(threads_or_all(options.threads)),
         target_(usable_target(options.compiler)),
         machine_(describe_machine(target_.command)),
         items_(own_items()),

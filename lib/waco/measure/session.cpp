@@ -49,7 +49,7 @@ class Session::State {
       : tensor_(tensor),
         problem_(problem),
         options_(std::move(options)),
-        threads_(options_.threads > 0 ? options_.threads : usable_threads()),
+        threads_(threads_or_all(options_.threads)),
         cache_(options_.kernels_of ? *options_.kernels_of : Compiler::find(options_.compiler),
                options_.cache_folder, kernel_cache_limit(),
                options_.kernels_of ? Compiling::kNever : Compiling::kAllowed),

@@ -81,7 +81,7 @@ class Calibration {
         op_(schedule::name(options.op)),
         manifest_(
             read_artifact(options.start.model / "model.json", model::kModelFormat, model::kModelVersion)),
-        threads_(std::to_string(options.threads > 0 ? options.threads : usable_threads())) {
+        threads_(std::to_string(threads_or_all(options.threads))) {
     const fs::path user = user_data_folder();
     if (user.empty()) throw EnvironmentError("there is no home folder to keep a model in; set XDG_DATA_HOME");
     work_ = user / "calibration" / (op_ + "-" + kind_of_measurements());

@@ -40,7 +40,7 @@ struct TuneOptions {
   /// Measured, all in common rounds, instead of searching, when not empty.
   std::vector<schedule::SuperSchedule> points;
 
-  int num_threads() const { return threads > 0 ? threads : usable_threads(); }
+  int num_threads() const { return threads_or_all(threads); }
   /// "closed-form", or the hash of the learned model.
   std::string cost_model() const { return learned ? learned->hash() : "closed-form"; }
 };
