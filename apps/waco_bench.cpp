@@ -16,6 +16,7 @@
 #include "apps/bench/record_file.hpp"
 #include "apps/bench/summary.hpp"
 #include "apps/bench/table.hpp"
+#include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/signals.hpp"
@@ -116,8 +117,7 @@ class Run {
   }
 
   void show(const nlohmann::ordered_json& line, const std::string& table) {
-    if (options_.jsonl)
-      print_to_stdout(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    if (options_.jsonl) print_to_stdout(line_text(line) + "\n");
     if (!told_ceilings_) say(to_table(arena_.ceilings()) + "\n");
     told_ceilings_ = true;
     say(table);

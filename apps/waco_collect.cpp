@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "waco/base/artifact.hpp"
 #include "waco/base/command_line.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/base/signals.hpp"
@@ -165,8 +166,7 @@ ExitCode run_info(const Options& options) {
       text += to_text(agreement, order);
     }
   }
-  print_to_stdout(options.json ? document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
-                               : text);
+  print_to_stdout(options.json ? artifact_text(document) : text);
   return ExitCode::kDone;
 }
 

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "waco/base/artifact.hpp"
 #include "waco/base/command_line.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/machine.hpp"
@@ -164,8 +165,7 @@ train::TrainingOptions training_options(const Options& options) {
 }
 
 void print_json(const Options& options, const nlohmann::ordered_json& report) {
-  if (!options.json) return;
-  print_to_stdout(report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  if (options.json) print_to_stdout(artifact_text(report));
 }
 
 void print_report(const Options& options, const nlohmann::ordered_json& report) {

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "waco/base/artifact.hpp"
 #include "waco/base/clock.hpp"
 #include "waco/base/command_line.hpp"
 #include "waco/base/files.hpp"
@@ -30,8 +31,6 @@
 
 namespace waco::apps {
 namespace {
-
-constexpr auto kReplace = nlohmann::json::error_handler_t::replace;  // file names need not be UTF-8
 
 /// A kernel whose result was not checked is not written.
 void write_kernel(const Options& options, const matrix::SparseTensor& tensor,
@@ -69,13 +68,13 @@ void hand_over(const Options& options, const matrix::SparseTensor& tensor, const
   const nlohmann::ordered_json document = tune::plan_document(result, kProgram, options.command);
   tell_after(options, tune::to_table(result), [&] {
     if (!options.plan_file.empty()) {
-      write_file_atomically(options.plan_file, document.dump(2, ' ', false, kReplace) + "\n");
+      write_artifact(options.plan_file, document);
       log_written(options.plan_file);
     }
     if (!options.kernel_file.empty()) write_kernel(options, tensor, result);
   });
-  if (options.json) print_to_stdout(document.dump(2, ' ', false, kReplace) + "\n");
-  if (options.jsonl) print_to_stdout(document.dump(-1, ' ', false, kReplace) + "\n");
+  if (options.json) print_to_stdout(artifact_text(document));
+  if (options.jsonl) print_to_stdout(line_text(document) + "\n");
 }
 
 /// A given point that is wrong is the answer to the question asked; a searched one is merely not the winner.
@@ -242,7 +241,7 @@ ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, c
     tell_after(options, listed.table, [&] {
       if (batch.file) batch.file->append(line);
     });
-    if (options.jsonl) print_to_stdout(line.dump(-1, ' ', false, kReplace) + "\n");
+    if (options.jsonl) print_to_stdout(line_text(line) + "\n");
   }
   spdlog::info("{}", tally.text());
   return tally.num_failed > 0 ? ExitCode::kPartial : ExitCode::kDone;

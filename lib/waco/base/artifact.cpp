@@ -12,6 +12,8 @@
 namespace waco {
 namespace {
 
+constexpr auto kReplace = nlohmann::json::error_handler_t::replace;  // file names need not be UTF-8
+
 /// 1-based line of a byte offset.
 int64_t line_of(const std::string& text, size_t offset) {
   const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(offset, text.size()));
@@ -83,11 +85,19 @@ bool is_artifact(const std::filesystem::path& file, std::string_view format) {
 
 std::string stored_text(const std::string& text) {
   const nlohmann::json json(text);
-  return nlohmann::json::parse(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  return nlohmann::json::parse(line_text(json));
 }
 
 std::string artifact_text(const nlohmann::ordered_json& artifact) {
-  return artifact.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  return artifact.dump(2, ' ', false, kReplace) + '\n';
+}
+
+std::string line_text(const nlohmann::json& document) {
+  return document.dump(-1, ' ', false, kReplace);
+}
+
+std::string line_text(const nlohmann::ordered_json& document) {
+  return document.dump(-1, ' ', false, kReplace);
 }
 
 void write_artifact(const std::filesystem::path& file, const nlohmann::ordered_json& artifact) {

@@ -29,8 +29,12 @@ bool is_artifact(const std::filesystem::path& file, std::string_view format);
 /// found by such texts only.
 std::string stored_text(const std::string& text);
 
-/// Indented, as files hold it.
+/// Indented, as files hold it; what is not UTF-8 is replaced.
 std::string artifact_text(const nlohmann::ordered_json& artifact);
+
+/// The same on one line, without its end.
+std::string line_text(const nlohmann::json& document);
+std::string line_text(const nlohmann::ordered_json& document);
 
 /// Writes artifact_text(artifact) in one step (see write_file_atomically). Throws EnvironmentError.
 void write_artifact(const std::filesystem::path& file, const nlohmann::ordered_json& artifact);

@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 
@@ -54,7 +55,7 @@ void LineAppender::continue_after(const LinesFound& found) {
 }
 
 void LineAppender::append(const nlohmann::ordered_json& document) {
-  write(document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
+  write(line_text(document) + '\n');
 }
 
 void LineAppender::write(std::string_view text) {

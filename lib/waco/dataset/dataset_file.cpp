@@ -12,9 +12,6 @@ namespace waco::dataset {
 namespace fs = std::filesystem;
 namespace {
 
-// Names of files and matrices need not be UTF-8.
-constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
-
 nlohmann::ordered_json header_document(const Header& header) {
   nlohmann::ordered_json document;
   document["format"] = kDatasetFormat;
@@ -73,7 +70,7 @@ bool is_torn_header(const fs::path& file) {
 }
 
 std::string header_line(const Header& header) {
-  return header_document(header).dump(-1, ' ', false, kReplace);
+  return line_text(header_document(header));
 }
 
 std::vector<Machine> machines_of(const Header& header) {

@@ -13,6 +13,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 
@@ -96,7 +97,7 @@ class Merge {
     for (size_t file = 0; file < inputs_.size(); ++file)
       read_dataset(inputs_[file], [&](Record&& record) {
         if (accept(file, record)) {
-          output.line(to_json(record).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+          output.line(line_text(to_json(record)));
           ++summary_.num_records;
         }
       });

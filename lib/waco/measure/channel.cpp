@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
 
 namespace waco::measure {
@@ -31,7 +32,7 @@ std::pair<Channel, Channel> Channel::pair() {
 }
 
 bool Channel::send(const nlohmann::json& message) {
-  const std::string body = message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string body = line_text(message);
   const auto length = static_cast<uint32_t>(body.size());
   std::string bytes(reinterpret_cast<const char*>(&length), sizeof length);
   bytes += body;

@@ -10,8 +10,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr auto kReplace = json::error_handler_t::replace;  // file names need not be UTF-8
-
 /// What was asked for: two runs on one input that were asked the same are the same.
 nlohmann::ordered_json asked_json(const TuneOptions& options) {
   const bool by_calls = options.effort_by_calls;
@@ -33,7 +31,7 @@ nlohmann::ordered_json asked_json(const TuneOptions& options) {
 }
 
 std::string key(const json& input, const json& asked) {
-  return asked.dump(-1, ' ', false, kReplace) + " " + input.dump(-1, ' ', false, kReplace);
+  return line_text(asked) + " " + line_text(input);
 }
 
 }  // namespace
