@@ -12,7 +12,6 @@
 #include "waco/base/command_line.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/base/signals.hpp"
-#include "waco/base/version.hpp"
 #include "waco/collect/collector.hpp"
 #include "waco/dataset/agreement.hpp"
 #include "waco/dataset/merge.hpp"
@@ -124,14 +123,10 @@ bool parse(int argc, char** argv, Options& options) {
   return true;
 }
 
-nlohmann::ordered_json created_by(const Options& options) {
-  return {{"program", kProgram}, {"version", version()}, {"command", options.command}};
-}
-
 ExitCode run_merge(const Options& options) {
   const std::vector<std::filesystem::path> inputs(options.merged.begin(), options.merged.end());
   const dataset::MergeSummary summary = dataset::merge_datasets(
-      inputs, options.output, {options.allow_different_machines, created_by(options)});
+      inputs, options.output, {options.allow_different_machines, created_by(kProgram, options.command)});
   log_written(options.output, fmt::format(": {} records of {} datasets", summary.num_records, inputs.size()));
   if (summary.num_repeated > 0)
     spdlog::warn("{} records left out: an earlier dataset has the same points", summary.num_repeated);
@@ -207,7 +202,7 @@ collect::CollectOptions collect_options(const Options& options) {
   result.shard = choose_shard(options.shard);
   result.output = options.output;
   if (result.shard.count > 1) result.output = shard_path(options.output, result.shard);
-  result.created_by = created_by(options);
+  result.created_by = created_by(kProgram, options.command);
   return result;
 }
 

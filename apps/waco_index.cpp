@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "waco/base/artifact.hpp"
 #include "waco/base/clock.hpp"
 #include "waco/base/command_line.hpp"
 #include "waco/base/machine.hpp"
-#include "waco/base/version.hpp"
 #include "waco/index/index.hpp"
 #include "waco/index/vertex_sources.hpp"
 
@@ -113,7 +113,7 @@ ExitCode run(Options options) {
   index::IndexOptions making;
   making.graph = options.graph;
   making.max_threads = threads_or_all(options.common.threads);
-  making.created_by = {{"program", kProgram}, {"version", version()}, {"command", options.command}};
+  making.created_by = created_by(kProgram, options.command);
   index::VertexList vertices = gather(options, model.op(), making.sources);
   const index::Index index(std::move(vertices), model, std::move(making));
   index.write(options.output, options.vertices_only);

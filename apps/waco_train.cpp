@@ -10,7 +10,6 @@
 #include "waco/base/files.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/base/signals.hpp"
-#include "waco/base/version.hpp"
 #include "waco/train/memory.hpp"
 #include "waco/train/report.hpp"
 #include "waco/train/training.hpp"
@@ -160,7 +159,7 @@ train::TrainingOptions training_options(const Options& options) {
   result.resume = options.resume;
   result.init = options.init;
   result.freeze_embeddings = options.freeze_embeddings;
-  result.created_by = {{"program", kProgram}, {"version", version()}, {"command", options.command}};
+  result.created_by = created_by(kProgram, options.command);
   return result;
 }
 

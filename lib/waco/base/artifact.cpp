@@ -22,12 +22,16 @@ int64_t line_of(const std::string& text, size_t offset) {
 
 }  // namespace
 
+nlohmann::ordered_json created_by(std::string_view program, std::string_view command) {
+  return {{"program", program}, {"version", version()}, {"command", command}};
+}
+
 nlohmann::ordered_json artifact_header(std::string_view format, int version, std::string_view program,
                                        std::string_view command, const nlohmann::json& machine) {
   nlohmann::ordered_json header;
   header["format"] = format;
   header["version"] = version;
-  header["created_by"] = {{"program", program}, {"version", waco::version()}, {"command", command}};
+  header["created_by"] = created_by(program, command);
   header["machine"] = machine;
   return header;
 }

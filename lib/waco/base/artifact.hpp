@@ -8,8 +8,11 @@
 
 namespace waco {
 
+/// What made a file: the program, its version and the command line.
+nlohmann::ordered_json created_by(std::string_view program, std::string_view command);
+
 /// The keys every artifact begins with: `format` (such as "waco-plan"), `version` of that format,
-/// `created_by` (program, its version, the command line) and `machine` (as JSON of describe_machine).
+/// `created_by` and `machine` (as JSON of describe_machine).
 nlohmann::ordered_json artifact_header(std::string_view format, int version, std::string_view program,
                                        std::string_view command, const nlohmann::json& machine);
 
