@@ -17,9 +17,13 @@ bool needs_index(std::string_view name) {
   return name == "exact" || name == "anns";
 }
 
-std::unique_ptr<Search> make_search(std::string_view name, const Query* query) {
-  if (needs_index(name) && query == nullptr)
+void check_index(std::string_view name, bool indexed) {
+  if (needs_index(name) && !indexed)
     throw UsageError(fmt::format("the search '{}' needs a learned model and its index", name));
+}
+
+std::unique_ptr<Search> make_search(std::string_view name, const Query* query) {
+  check_index(name, query != nullptr);
   if (name == "neighbours") return std::make_unique<NeighbourSearch>();
   if (name == "exact") return std::make_unique<IndexSearch>(Retrieval::kExact, *query);
   if (name == "anns") return std::make_unique<IndexSearch>(Retrieval::kAnns, *query);

@@ -15,6 +15,8 @@ const std::vector<std::string>& search_names();
 
 /// Whether the search of this name looks patterns up in an index.
 bool needs_index(std::string_view name);
+/// Throws UsageError when it does and there is none.
+void check_index(std::string_view name, bool indexed);
 
 /// The search of this name. Throws UsageError when there is none, or when it needs an index and `query` is
 /// null; what `query` refers to must outlive the search.

@@ -298,8 +298,7 @@ void check_ranking(schedule::Op op, std::string_view search, std::optional<sched
   if (model && *model != op)
     throw UsageError(fmt::format("the model is for {} and can't rank points of {}", schedule::name(*model),
                                  schedule::name(op)));
-  if (search::needs_index(search) && !indexed)
-    throw UsageError(fmt::format("the search '{}' needs a learned model and its index", search));
+  search::check_index(search, indexed);
 }
 
 TuneResult tune(const matrix::SparseTensor& tensor, const TuneOptions& options, const StopToken& stop) {
