@@ -15,15 +15,17 @@ using Reply = WorkerProcess::Reply;
 
 /// Address space that libraries, stacks and allocator arenas take without using memory.
 constexpr int64_t kAddressSlack = int64_t{8} << 30;
+/// For the worker's start: dense operands and reference results.
+constexpr double kStartLimit_s = 900;
 /// Calls that any candidate gets while it is timed, however slow it is: three rounds with an untimed call
 /// each, and some to spare.
 constexpr double kTimedCalls = 10;
 
-int64_t memory_limit(const MeasureOptions& options) {
+/// Bytes of address space that the worker may take; 0: any.
+int64_t memory_limit() {
 #if defined(__SANITIZE_ADDRESS__)
   return 0;  // its shadow memory takes terabytes of address space
 #endif
-  if (options.memory_limit_bytes != 0) return std::max<int64_t>(options.memory_limit_bytes, 0);
   return available_memory_bytes() / 10 * 9 + kAddressSlack;
 }
 
@@ -73,7 +75,7 @@ json CandidateRunner::open_command() const {
   open["reference_limit"] = options_.reference_limit;
   open["single_run_ns"] = options_.single_run_ns;
   open["threads"] = threads_;
-  open["memory_limit_bytes"] = memory_limit(options_);
+  open["memory_limit_bytes"] = memory_limit();
   return open;
 }
 
@@ -82,19 +84,18 @@ void CandidateRunner::set_baseline(Candidate& baseline) {
   worker_ = std::make_unique<WorkerProcess>(program_, memory_.fd(), threads_);
   worker_->send(open_command());
   json message;
-  const double limit_s = options_.start_limit_s;
-  Reply reply = worker_->receive(message, limit_s, options_.stop);
+  Reply reply = worker_->receive(message, kStartLimit_s, options_.stop);
   if (reply == Reply::kMessage && message.at("event") != "opened") {
     throw Unmeasurable(fmt::format("measuring can't start: {}", message.value("message", "")));
   }
-  if (reply != Reply::kMessage) return lose(baseline, reply, limit_s);
+  if (reply != Reply::kMessage) return lose(baseline, reply, kStartLimit_s);
 
   json request = {{"command", "baseline"}};
   request["contestant"] = baseline_;
   request["timing"] = options_.final;
   const auto start = std::chrono::steady_clock::now();
   worker_->send(request);
-  while ((reply = worker_->receive(message, limit_s, options_.stop)) == Reply::kMessage) {
+  while ((reply = worker_->receive(message, kStartLimit_s, options_.stop)) == Reply::kMessage) {
     if (message.at("event") == "result") {
       const auto preparation = message.at("preparation").get<Preparation>();
       baseline_preparation_s_ = seconds_since(start);
@@ -113,7 +114,7 @@ void CandidateRunner::set_baseline(Candidate& baseline) {
     baseline.done = true;
     return;
   }
-  lose(baseline, reply, limit_s);
+  lose(baseline, reply, kStartLimit_s);
 }
 
 bool CandidateRunner::start() {

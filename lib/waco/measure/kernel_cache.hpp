@@ -37,6 +37,9 @@ struct CacheLimit {
   std::chrono::seconds kept{3600};  ///< what was used since then stays, whatever the size: it may be in use
 };
 
+/// Seconds that compiling one kernel may take.
+inline constexpr double kCompileLimit_s = 60;
+
 /// Whether a cache may compile what it lacks.
 enum class Compiling { kAllowed, kNever };
 

@@ -112,7 +112,7 @@ class Session::State {
                                  const std::vector<CompileRequest>& requests,
                                  const std::vector<int>& pos_bytes) const {
     const std::vector<CompiledKernel> kernels =
-        cache_.get_all(requests, threads_, options_.compile_limit_s, options_.stop);
+        cache_.get_all(requests, threads_, kCompileLimit_s, options_.stop);
     std::vector<Candidate> candidates(points.size());
     for (size_t n = 0; n < points.size(); ++n) {
       candidates[n].contestant = {points[n], kernels[n].library, pos_bytes[n]};

@@ -35,13 +35,10 @@ struct MeasureOptions {
   double censor_ratio = 4;  ///< a candidate slower than this many times fixed_csr is not timed; 0: all are
   double candidate_limit_s =
       20;  ///< for packing, running and verifying one (ten times fixed_csr's share is added)
-  double compile_limit_s = 60;
-  double start_limit_s = 900;  ///< for the worker's start: dense operands and reference results
   double single_run_ns =
       0;          ///< a candidate whose first run takes longer is verified by that run alone; 0: none is
   int group = 1;  ///< candidates that measure() times in the same rounds
   int64_t reference_limit = Reference::kMaxStored;  ///< elements of a result compared one by one
-  int64_t memory_limit_bytes = 0;                   ///< of the worker; 0: what is available; negative: none
   TimingOptions quick = {};                         ///< of measure()
   TimingOptions final = {
       .budget_s = 0.6, .precision = 0.01, .min_rounds = 15};  ///< of baseline() and compete()

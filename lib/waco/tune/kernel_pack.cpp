@@ -153,14 +153,14 @@ PackReport prepare_kernels(const TuneOptions& tuning, const PackOptions& options
 
   const auto compiling = Clock::now();
   Progress progress("compiling kernels", report.num_chosen);
-  constexpr double kLimit_s = 60;
   const size_t batch = static_cast<size_t>(8 * threads);  // progress is told and stops are seen in between
   for (size_t begin = 0; begin < chosen.size() && !stop.stop_requested() && !report.machine_failed;
        begin += batch) {
     const std::vector<measure::CompileRequest> some(
         chosen.begin() + static_cast<std::ptrdiff_t>(begin),
         chosen.begin() + static_cast<std::ptrdiff_t>(std::min(chosen.size(), begin + batch)));
-    for (const measure::CompiledKernel& kernel : cache.get_all(some, threads, kLimit_s, stop)) {
+    for (const measure::CompiledKernel& kernel :
+         cache.get_all(some, threads, measure::kCompileLimit_s, stop)) {
       if (kernel.stopped) continue;
       if (!kernel.ok() && report.num_failed++ == 0) report.fault = first_line(kernel.diagnostic);
       report.machine_failed = report.machine_failed || kernel.machine_failed;
