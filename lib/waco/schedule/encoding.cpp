@@ -13,7 +13,6 @@
 namespace waco::schedule {
 namespace {
 
-constexpr int kNumKinds = 5;       // of levels
 constexpr int kNumWalks = 7;       // absent, unrolled, and how a loop walks its level
 constexpr int kNumWindows = 25;    // none, then by floor(log2)
 constexpr int kNumThreadUses = 3;  // one, some, all
@@ -45,7 +44,7 @@ EncodingLayout make_layout(Op op) {
   for (int mode = 0; mode < order; ++mode)
     field(std::string("split_") + index_name(op, mode), kSplits.size());
   for (int var = 0; var < layout.num_level_vars; ++var)
-    field("level_" + name_of_number(op, var), kNumKinds + 1);
+    field("level_" + name_of_number(op, var), kNumLevelKinds + 1);
   for (int var = 0; var < layout.num_level_vars; ++var) field("walk_" + name_of_number(op, var), kNumWalks);
   field("innermost", kNumInnermost);
   if (has_dense_index(op)) field("tile", kTiles.size() + 1);

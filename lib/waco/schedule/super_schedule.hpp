@@ -21,6 +21,7 @@ enum class LevelKind : uint8_t {
   kEll,           ///< E: fixed width over all slices, one crd per lane and slot
   kSliced,        ///< L: width per slice (SELL-C-sigma), one crd per lane and slot
 };
+inline constexpr int kNumLevelKinds = 5;
 
 char kind_letter(LevelKind kind);  ///< 'U', 'C', 'S', 'E' or 'L'
 std::optional<LevelKind> parse_level_kind(char letter);

@@ -20,7 +20,6 @@ using schedule::Var;
 
 namespace {
 
-constexpr int kNumKinds = 5;
 constexpr int kNumPolicies = 3;
 constexpr int kSortDoublings = 13;  ///< windows of 2 .. 2^13 slices; beyond, all rows
 constexpr int kSortAll = kSortDoublings + 1;
@@ -57,7 +56,7 @@ Choices::Choices(const schedule::ScheduleSpace& space)
   for (int mode = 0; mode < order_; ++mode) add(size(space.splits(mode)), true);
   for (int var = 0; var < num_vars_; ++var) {
     add(num_vars_, true);
-    add(kNumKinds, false);
+    add(schedule::kNumLevelKinds, false);
   }
   for (int var = 0; var < num_loops_; ++var) add(num_loops_, true);
   // As Tail has them.

@@ -11,7 +11,7 @@ namespace waco::search {
 /// points, so every kind that is worth it gets a share of what is looked at, whatever the model thinks of the
 /// others.
 enum class Kind { kRows, kBlocks, kSlices, kOther };
-inline constexpr int kNumKinds = 4;
+inline constexpr int kNumFormatKinds = 4;
 Kind kind_of(const schedule::SuperSchedule& point);
 
 /// What a point is called at three grains; equal names mean alike points.
