@@ -13,11 +13,12 @@
 
 #include "waco/matrix/sparse_tensor.hpp"
 #include "waco/model/footprint.hpp"
+#include "waco/pattern/pattern_counts.hpp"
 
 namespace waco::model {
 
-/// Per mode how finely a coordinate is looked at: 0 not at all, 1 the coordinate, s the coordinate / s.
-using Granules = std::array<int64_t, 3>;
+using pattern::CellShape;
+
 /// Modes, outermost first; for a matrix the third is unused.
 using ModeOrder = std::array<int8_t, 3>;
 
@@ -41,9 +42,9 @@ class PatternProfile {
   double num_nonzeros() const { return static_cast<double>(coords_[0].size()); }
   const std::vector<int64_t>& row_pointers() const { return row_pointers_; }
 
-  /// Number of distinct tuples of coordinates seen at these granules: the positions of a compressed level
-  /// below the levels of the same variables.
-  double distinct(const Granules& granules);
+  /// Number of cells with at least one nonzero: the positions of a compressed level below the levels of the
+  /// same variables (see cells_of_prefix).
+  double distinct(const CellShape& cell);
   /// Positions of an ELL or sliced level of `lanes` rows a slice, rows sorted by length inside windows of
   /// `window`.
   const LaneSlots& lane_slots(int64_t lanes, int64_t window);
@@ -66,11 +67,11 @@ class PatternProfile {
   };
   void choose_panels();
   std::vector<Panel> whole_panels(int64_t granule) const;
-  double count_in_panels(const Granules& granules, const std::vector<Panel>& panels) const;
+  double count_in_panels(const CellShape& cell, const std::vector<Panel>& panels) const;
   double count_one_mode(int mode, int64_t granule);
-  double count_everywhere(const Granules& granules) const;
-  double count_tiles(const Granules& granules);
-  double compute_distinct(const Granules& granules);
+  double count_everywhere(const CellShape& cell) const;
+  double count_tiles(const CellShape& cell);
+  double compute_distinct(const CellShape& cell);
   const std::vector<int32_t>& visit_order(const ModeOrder& modes);
   bool has_slice_pointers(int mode) const;
   const std::vector<int64_t>& slice_pointers(int mode);
@@ -86,7 +87,7 @@ class PatternProfile {
   std::vector<int64_t> row_pointers_;
   std::vector<Panel> panels_;
   mutable std::vector<uint64_t> hash_slots_;  ///< scratch of the counts
-  std::map<Granules, double> distinct_;
+  std::map<CellShape, double> distinct_;
   std::map<std::tuple<int64_t, int64_t>, LaneSlots> lane_slots_;
   std::map<std::tuple<ModeOrder, int, int64_t>, std::unique_ptr<FootprintCurve>> footprints_;
   std::map<std::pair<ModeOrder, int>, AccessSample> samples_;

@@ -60,13 +60,13 @@ class HashSet {
   size_t size_ = 0;
 };
 
-/// Hashes tuples of coordinates at given granules; powers of two are shifted.
+/// Hashes the cells that coordinates are in; powers of two are shifted.
 class TupleHash {
  public:
-  TupleHash(const std::array<std::span<const int64_t>, 3>& coords, const Granules& granules, int order) {
+  TupleHash(const std::array<std::span<const int64_t>, 3>& coords, const CellShape& cell, int order) {
     for (int m = 0; m < order; m++) {
-      if (granules[m] == 0) continue;
-      const auto granule = static_cast<uint32_t>(std::min<int64_t>(granules[m], INT32_MAX));
+      if (cell[m] == 0) continue;
+      const auto granule = static_cast<uint32_t>(std::min<int64_t>(cell[m], INT32_MAX));
       parts_.push_back(
           {coords[m].data(), granule, std::has_single_bit(granule) ? std::countr_zero(granule) : -1});
     }
@@ -133,8 +133,8 @@ std::vector<PatternProfile::Panel> PatternProfile::whole_panels(int64_t granule)
   return panels;
 }
 
-double PatternProfile::count_in_panels(const Granules& granules, const std::vector<Panel>& panels) const {
-  const TupleHash hash(coords_, granules, order_);
+double PatternProfile::count_in_panels(const CellShape& cell, const std::vector<Panel>& panels) const {
+  const TupleHash hash(coords_, cell, order_);
   // Panel by panel, so that the set stays in a near cache; panels share no tuples.
   double count = 0, nonzeros = 0;
   for (const Panel& panel : panels) {
@@ -157,8 +157,8 @@ double PatternProfile::count_one_mode(int mode, int64_t granule) {
   return static_cast<double>(count);
 }
 
-double PatternProfile::count_everywhere(const Granules& granules) const {
-  const TupleHash hash(coords_, granules, order_);
+double PatternProfile::count_everywhere(const CellShape& cell) const {
+  const TupleHash hash(coords_, cell, order_);
   const int64_t nnz = static_cast<int64_t>(coords_[0].size());
   // Tuples are sampled by their hash, so that all occurrences of one are kept or dropped together.
   const uint64_t keep_one_in =
@@ -182,26 +182,26 @@ double PatternProfile::count_everywhere(const Granules& granules) const {
 }
 
 /// Tiles of a matrix that are not empty, when tiles are large: group of rows after group of rows.
-double PatternProfile::count_tiles(const Granules& granules) {
+double PatternProfile::count_tiles(const CellShape& cell) {
   const int64_t rows = static_cast<int64_t>(row_pointers_.size()) - 1;
-  const int64_t groups = (rows + granules[0] - 1) / granules[0];
-  const int64_t tiles = (extents_[1] + granules[1] - 1) / granules[1];  // of a group
+  const int64_t groups = (rows + cell[0] - 1) / cell[0];
+  const int64_t tiles = (extents_[1] + cell[1] - 1) / cell[1];  // of a group
   const auto nnz = static_cast<int64_t>(coords_[0].size());
   if (tiles > nnz / groups) {
-    const auto& curve = footprint({0, 1, 2}, 1, granules[1]);
+    const auto& curve = footprint({0, 1, 2}, 1, cell[1]);
     const double per_group = num_nonzeros() / static_cast<double>(groups);
     return std::min(num_nonzeros(), static_cast<double>(groups) * curve.distinct(per_group));
   }
   std::atomic<int64_t> count = 0;
   const auto count_group = [&](int64_t group, std::vector<uint8_t>& marks, auto tile_of) {
     std::fill(marks.begin(), marks.end(), uint8_t{0});
-    const int64_t begin_row = group * granules[0], end_row = std::min(rows, begin_row + granules[0]);
+    const int64_t begin_row = group * cell[0], end_row = std::min(rows, begin_row + cell[0]);
     for (int64_t n = row_pointers_[static_cast<size_t>(begin_row)];
          n < row_pointers_[static_cast<size_t>(end_row)]; n++)
       marks[static_cast<size_t>(tile_of(coords_[1][static_cast<size_t>(n)]))] = 1;
     count += std::count(marks.begin(), marks.end(), uint8_t{1});
   };
-  const auto granule = static_cast<uint32_t>(std::min<int64_t>(granules[1], INT32_MAX));
+  const auto granule = static_cast<uint32_t>(std::min<int64_t>(cell[1], INT32_MAX));
   for_each_parallel(
       groups, nnz > kWorthThreads ? omp_get_max_threads() : 1,
       [&] { return std::vector<uint8_t>(static_cast<size_t>(tiles)); },
@@ -214,25 +214,25 @@ double PatternProfile::count_tiles(const Granules& granules) {
   return static_cast<double>(count);
 }
 
-double PatternProfile::compute_distinct(const Granules& granules) {
-  const bool all = std::count(granules.begin(), granules.begin() + order_, 1) == order_;
+double PatternProfile::compute_distinct(const CellShape& cell) {
+  const bool all = std::count(cell.begin(), cell.begin() + order_, 1) == order_;
   if (all) return num_nonzeros();
-  if (std::count(granules.begin(), granules.end(), 0) == 2) {
-    const auto mode = std::find_if(granules.begin(), granules.end(), [](int64_t g) { return g != 0; });
-    const auto m = static_cast<int>(mode - granules.begin());
-    return has_slice_pointers(m) ? count_one_mode(m, *mode) : count_everywhere(granules);
+  if (std::count(cell.begin(), cell.end(), 0) == 2) {
+    const auto mode = std::find_if(cell.begin(), cell.end(), [](int64_t g) { return g != 0; });
+    const auto m = static_cast<int>(mode - cell.begin());
+    return has_slice_pointers(m) ? count_one_mode(m, *mode) : count_everywhere(cell);
   }
-  if (granules[0] == 0 || panels_.size() <= 1) return count_everywhere(granules);
-  if (const std::vector<Panel> panels = whole_panels(granules[0]); !panels.empty())
-    return count_in_panels(granules, panels);
-  return order_ == 2 ? count_tiles(granules) : count_everywhere(granules);
+  if (cell[0] == 0 || panels_.size() <= 1) return count_everywhere(cell);
+  if (const std::vector<Panel> panels = whole_panels(cell[0]); !panels.empty())
+    return count_in_panels(cell, panels);
+  return order_ == 2 ? count_tiles(cell) : count_everywhere(cell);
 }
 
-double PatternProfile::distinct(const Granules& granules) {
+double PatternProfile::distinct(const CellShape& cell) {
   if (num_nonzeros() == 0) return 0;
-  if (granules == Granules{0, 0, 0}) return 1;
-  const auto [entry, is_new] = distinct_.try_emplace(granules, 0.0);
-  if (is_new) entry->second = compute_distinct(granules);
+  if (cell == CellShape{0, 0, 0}) return 1;
+  const auto [entry, is_new] = distinct_.try_emplace(cell, 0.0);
+  if (is_new) entry->second = compute_distinct(cell);
   return entry->second;
 }
 

@@ -110,7 +110,7 @@ Spread spread_of(const Visit& visit, const KernelShape& shape, int mode, Pattern
   if (tiles <= 1) return {};
   if (mode == first) return {1, tiles, 1, tiles};
   const auto tiles_in = [&](int64_t rows, double& window) {
-    Granules both{0, 0, 0}, outer{0, 0, 0};
+    CellShape both{0, 0, 0}, outer{0, 0, 0};
     outer[first] = both[first] = rows;
     both[mode] = shape.point.format.split[mode];
     const double stretches = std::max(1.0, profile.distinct(outer));
@@ -131,16 +131,16 @@ struct Revisit {
 Revisit revisit_of(const Visit& visit, const KernelShape& shape, int mode, int64_t grain,
                    PatternProfile& profile) {
   Revisit again;
-  Granules granules{0, 0, 0};
-  granules[mode] = grain;
+  CellShape cell{0, 0, 0};
+  cell[mode] = grain;
   double pieces = 1;
   for (const int tiled : visit.tiled) {
     pieces *= visit.tiles[tiled];
     if (tiled == mode) continue;
-    granules[tiled] = shape.point.format.split[tiled];
+    cell[tiled] = shape.point.format.split[tiled];
     again.distance = profile.num_nonzeros() / pieces;
   }
-  if (again.distance > 0) again.visits = profile.distinct(granules);
+  if (again.distance > 0) again.visits = profile.distinct(cell);
   return again;
 }
 

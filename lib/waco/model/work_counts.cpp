@@ -36,15 +36,6 @@ double parent_positions(const FormatCounts& format, int level) {
 
 }  // namespace
 
-Granules prefix_granules(const FormatSchedule& format, int last) {
-  Granules granules{0, 0, 0};
-  for (int l = 0; l <= last; l++) {
-    const auto var = format.levels[l].var;
-    granules[var.index] = var.inner ? 1 : format.split[var.index];
-  }
-  return granules;
-}
-
 FormatCounts WorkCounter::compute(const FormatSchedule& format) const {
   const auto groups = schedule::level_groups(format);
   const int num_levels = static_cast<int>(format.levels.size());
@@ -53,8 +44,8 @@ FormatCounts WorkCounter::compute(const FormatSchedule& format) const {
   for (int l = 0; l < num_levels; l++) {
     const auto& level = format.levels[l];
     const double extent = static_cast<double>(schedule::extent(format, level.var, profile_.dims().data()));
-    int group_end = l;
-    while (group_end + 1 < num_levels && groups[group_end + 1] == groups[l]) group_end++;
+    int group_end = l + 1;
+    while (group_end < num_levels && groups[group_end] == groups[l]) group_end++;
     double& positions = counts.positions[l];
     if (level.kind == LevelKind::kUncompressed) {
       positions = parent_positions(counts, l) * extent;
@@ -65,12 +56,12 @@ FormatCounts WorkCounter::compute(const FormatSchedule& format) const {
     } else if (is_lane_kind(level.kind)) {
       const auto& slots = profile_.lane_slots(format.split[0], format.sort_window);
       // Slots hold coordinates at the granules of their variables: fewer than nonzeros when those are blocks.
-      const double share =
-          profile_.distinct(prefix_granules(format, group_end)) / std::max(1.0, profile_.num_nonzeros());
+      const double share = profile_.distinct(schedule::cells_of_prefix(format, group_end)) /
+                           std::max(1.0, profile_.num_nonzeros());
       positions = (level.kind == LevelKind::kEll ? slots.fixed : slots.sliced) * share;
       counts.index_bytes += level.kind == LevelKind::kSliced ? 4 * slots.slices : 0;
     } else {
-      positions = profile_.distinct(prefix_granules(format, group_end));
+      positions = profile_.distinct(schedule::cells_of_prefix(format, group_end));
       counts.index_bytes += 4 * (parent_positions(counts, l) + 1);
     }
     counts.index_bytes += positions * crd_bytes(extent);

@@ -48,7 +48,4 @@ class WorkCounter {
   std::map<std::string, FormatCounts> formats_;
 };
 
-/// The granules of the variables of levels 0 .. `last`.
-Granules prefix_granules(const schedule::FormatSchedule& format, int last);
-
 }  // namespace waco::model

@@ -20,17 +20,6 @@ int64_t sum(int64_t a, int64_t b) {
   return __builtin_add_overflow(a, b, &result) ? INT64_MAX : result;
 }
 
-/// Cells whose occupied ones are the distinct coordinates of the levels [0, end).
-pattern::CellShape cells_of_prefix(const FormatSchedule& format, int end) {
-  pattern::CellShape cell{0, 0, 0};
-  for (int l = 0; l < end; ++l) {
-    const Var var = format.levels[static_cast<size_t>(l)].var;
-    const auto mode = static_cast<size_t>(var.index);
-    cell[mode] = var.inner ? 1 : format.split[mode];
-  }
-  return cell;
-}
-
 /// Whether occupied cells are counted, or bounded from above by what is known at once.
 enum class Count : uint8_t { kExact, kUpperBound };
 
@@ -154,6 +143,16 @@ std::optional<std::string> limit_reason(const SuperSchedule& point, const Storag
 }
 
 }  // namespace
+
+pattern::CellShape cells_of_prefix(const FormatSchedule& format, int end) {
+  pattern::CellShape cell{0, 0, 0};
+  for (int l = 0; l < end; ++l) {
+    const Var var = format.levels[static_cast<size_t>(l)].var;
+    const auto mode = static_cast<size_t>(var.index);
+    cell[mode] = var.inner ? 1 : format.split[mode];
+  }
+  return cell;
+}
 
 int32_t coordinate_bytes(int64_t extent) {
   if (extent <= int64_t{1} << 8) return 1;

@@ -36,6 +36,9 @@ struct StorageSize {
   int64_t total_bytes = 0;   ///< equals codegen::Storage::bytes() of the packed format
 };
 
+/// Cells whose occupied ones are the distinct coordinates of the levels [0, end).
+pattern::CellShape cells_of_prefix(const FormatSchedule& format, int end);
+
 /// Positions that the U levels before all others have for certain, whatever is stored; INT64_MAX if more.
 int64_t uncompressed_positions(const FormatSchedule& format, const std::array<int64_t, 3>& dims);
 
