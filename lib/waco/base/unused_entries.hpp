@@ -6,7 +6,8 @@
 
 namespace waco {
 
-/// Makes now the date of `file`, that of an entry's last use.
+/// Makes now the date of `file`, that of an entry's last use. Where that fails the entry may be removed
+/// early.
 void note_use(const std::filesystem::path& file);
 
 /// Removes entries of `folder` whose names begin with `prefix` and which were not used for a month. An

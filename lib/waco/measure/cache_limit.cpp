@@ -58,12 +58,6 @@ CacheLimit kernel_cache_limit() {
   return limit;
 }
 
-/// A failure means that the entry may be removed early, to be compiled again.
-void KernelCache::note_use(const std::string& key) const {
-  std::error_code ignored;
-  fs::last_write_time(folder_ / (key + ".json"), FileTime::clock::now(), ignored);
-}
-
 void KernelCache::trim() const {
   if (limit_.bytes <= 0) return;
   const std::map<std::string, Entry> entries = entries_of(folder_);

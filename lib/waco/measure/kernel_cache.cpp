@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "waco/base/error.hpp"
+#include "waco/base/unused_entries.hpp"
 #include "waco/base/version.hpp"
 #include "waco/measure/noted_compilers.hpp"
 
@@ -111,7 +112,7 @@ CompiledKernel KernelCache::get(const CompileRequest& request, double timeout_s,
     CompiledKernel kernel;
     kernel.library = folder / (name + ".so");
     kernel.from_cache = true;
-    note_use(name);
+    note_use(folder_ / (name + ".json"));
     return kernel;
   }
   if (compiling_ == Compiling::kNever) {

@@ -95,7 +95,6 @@ class KernelCache {
                          const StopToken& stop) const;
   void store(const std::string& key, const CompileRequest& request,
              const std::filesystem::path& library) const;
-  void note_use(const std::string& key) const;
   void remove_leftovers() const;
 
   Compiler compiler_;
