@@ -42,12 +42,6 @@ class Library {
   void* handle_;
 };
 
-std::array<int64_t, 3> three(const std::vector<int64_t>& dims) {
-  std::array<int64_t, 3> result{1, 1, 1};
-  for (size_t m = 0; m < dims.size(); ++m) result[m] = dims[m];
-  return result;
-}
-
 /// Memory of which no byte of the first megabyte past the end can be touched: gathers and other intrinsics
 /// are not seen by sanitizers.
 class GuardedBytes {
@@ -151,7 +145,7 @@ Case random_case(uint64_t seed, int64_t n, const std::string& only_op) {
 std::string check_point(const schedule::SuperSchedule& point, const matrix::SparseTensor& tensor,
                         const measure::KernelCache& cache, int vector_bytes) {
   const auto& problem = point.problem;
-  const std::array<int64_t, 3> dims = three(tensor.dims);
+  const std::array<int64_t, 3> dims = matrix::three_dims(tensor.dims);
   Storage storage = pack(tensor, point.format, problem.op, problem.type, 2);
   const pattern::PatternCounts counts(tensor);
   const auto predicted = schedule::predict_storage(point.format, problem.op, problem.type, counts);

@@ -49,7 +49,6 @@ PointChooser::PointChooser(const matrix::SparseTensor& tensor, const std::string
       counts_(tensor),
       space_(options.problem, tensor.dims, limits(options)),
       model_(tensor, ceilings(options)) {
-  std::copy(tensor.dims.begin(), tensor.dims.end(), dims_.begin());
   most_cost_ = kMaxRelativeCost * cost(schedule::csr_point(options.problem, options.threads));
 }
 
@@ -170,8 +169,8 @@ std::vector<Choice> PointChooser::neighbours(const std::vector<SuperSchedule>& b
 }
 
 std::string PointChooser::kernel_name(const SuperSchedule& point) const {
-  return content_hash(
-      codegen::kernel_source(point, codegen::bind(point, dims_, num_nonzeros_, options_.vector_bytes)));
+  return content_hash(codegen::kernel_source(
+      point, codegen::bind(point, matrix::three_dims(tensor_.dims), num_nonzeros_, options_.vector_bytes)));
 }
 
 }  // namespace waco::collect

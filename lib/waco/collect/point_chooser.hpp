@@ -73,7 +73,6 @@ class PointChooser {
   const ChoiceOptions options_;
   StructurePool& pool_;
   Random random_;
-  std::array<int64_t, 3> dims_{1, 1, 1};
   int64_t num_nonzeros_;
   pattern::PatternCounts counts_;
   schedule::ScheduleSpace space_;

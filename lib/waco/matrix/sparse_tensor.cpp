@@ -44,6 +44,12 @@ void hash_blocks(const SparseTensor& tensor, int64_t first, uint64_t* hashes) {
 
 }  // namespace
 
+std::array<int64_t, 3> three_dims(const std::vector<int64_t>& dims) {
+  std::array<int64_t, 3> three{1, 1, 1};
+  std::copy(dims.begin(), dims.end(), three.begin());
+  return three;
+}
+
 std::vector<int64_t> row_pointers(const SparseTensor& tensor) {
   WACO_ASSERT(tensor.order() >= 1);
   if (tensor.dims[0] > kMostRowsUnchecked && tensor.dims[0] > available_memory_bytes() / 8) {

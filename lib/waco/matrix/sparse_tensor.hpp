@@ -1,6 +1,7 @@
 // The one in-memory form of an input: sorted coordinates and values of a sparse matrix or 3-D tensor.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,6 +19,9 @@ struct SparseTensor {
   int order() const { return static_cast<int>(dims.size()); }
   int64_t num_nonzeros() const { return static_cast<int64_t>(values.size()); }
 };
+
+/// `dims` of an order up to 3, and 1 for the modes beyond it.
+std::array<int64_t, 3> three_dims(const std::vector<int64_t>& dims);
 
 /// Row pointers of mode 0: [dims[0] + 1], so that row r is [p[r], p[r + 1]). Throws
 /// EnvironmentError when a file declares so many rows that they can't fit in memory.

@@ -34,12 +34,6 @@ constexpr int kMaxRuns = 8;
 /// Between the halves of these, in which others that took the processors may be done.
 constexpr std::chrono::milliseconds kPause(20);
 
-std::array<int64_t, 3> three_dims(const matrix::SparseTensor& tensor) {
-  std::array<int64_t, 3> dims{1, 1, 1};
-  std::copy(tensor.dims.begin(), tensor.dims.end(), dims.begin());
-  return dims;
-}
-
 }  // namespace
 
 KernelLibrary::KernelLibrary(const std::filesystem::path& file) {
@@ -141,7 +135,7 @@ Preparation Bench::pack(const Contestant& contestant, Entrant& entrant) {
   if (codegen::needs_partition(point)) {
     entrant.partition = codegen::partition(*entrant.storage, threads, codegen::partition_may_cut_rows(point));
   }
-  const int64_t scratch = codegen::scratch_bytes(point, three_dims(tensor_), storage.num_stored);
+  const int64_t scratch = codegen::scratch_bytes(point, matrix::three_dims(tensor_.dims), storage.num_stored);
   if (scratch > 0) {
     entrant.scratch = Buffer(static_cast<size_t>(scratch), 3);
     // Its pages are brought in here: that may take longer than the kernel, whose first run is judged.

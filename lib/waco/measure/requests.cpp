@@ -2,7 +2,6 @@
 #include "waco/measure/requests.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "waco/codegen/fixed_csr.hpp"
 #include "waco/codegen/kernel.hpp"
@@ -25,9 +24,8 @@ int usual_pos_bytes(const matrix::SparseTensor& tensor) {
 
 CompileRequest kernel_request(const schedule::SuperSchedule& point, const std::vector<int64_t>& dims,
                               int pos_bytes, int vector_bytes) {
-  std::array<int64_t, 3> three{1, 1, 1};
-  std::copy(dims.begin(), dims.end(), three.begin());
-  const codegen::Binding binding = codegen::bind(point, three, bound_for(pos_bytes), vector_bytes);
+  const codegen::Binding binding =
+      codegen::bind(point, matrix::three_dims(dims), bound_for(pos_bytes), vector_bytes);
   return {codegen::kernel_source(point, binding), codegen::kKernelFlags};
 }
 

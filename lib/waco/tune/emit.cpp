@@ -13,8 +13,7 @@ namespace waco::tune {
 codegen::OperandShape operand_shape(const matrix::SparseTensor& tensor,
                                     const schedule::SuperSchedule& point) {
   codegen::OperandShape shape;
-  shape.dims = {1, 1, 1};
-  std::copy(tensor.dims.begin(), tensor.dims.end(), shape.dims.begin());
+  shape.dims = matrix::three_dims(tensor.dims);
   const pattern::PatternCounts counts(tensor);
   const auto size = schedule::predict_storage(point.format, point.problem.op, point.problem.type, counts);
   for (const schedule::LevelSize& level : size.levels)
