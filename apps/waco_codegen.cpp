@@ -15,6 +15,7 @@
 #include "waco/matrix/read.hpp"
 #include "waco/measure/compiler.hpp"
 #include "waco/measure/session.hpp"
+#include "waco/schedule/storage_size.hpp"
 #include "waco/tune/emit.hpp"
 #include "waco/tune/problem_options.hpp"
 #include "waco/tune/tuned_plans.hpp"

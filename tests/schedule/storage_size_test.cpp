@@ -6,6 +6,7 @@
 
 #include "../model/patterns.hpp"
 #include "waco/base/random.hpp"
+#include "waco/schedule/limits.hpp"
 #include "waco/schedule/space.hpp"
 
 using namespace waco;

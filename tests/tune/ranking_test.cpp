@@ -12,6 +12,7 @@
 #include "../model/patterns.hpp"
 #include "../model/server_ceilings.hpp"
 #include "waco/base/files.hpp"
+#include "waco/schedule/storage_size.hpp"
 
 using namespace waco;
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "waco/base/error.hpp"
 #include "waco/schedule/canonical.hpp"
@@ -95,19 +94,7 @@ void take_csr_format(SuperSchedule& point) {
   point.format = csr;
 }
 
-constexpr std::array<std::string_view, 3> kSubspaces = {"all", "format", "schedule"};
-
 }  // namespace
-
-std::string_view name(Subspace subspace) {
-  return kSubspaces[static_cast<size_t>(subspace)];
-}
-
-std::optional<Subspace> parse_subspace(std::string_view text) {
-  const auto at = std::find(kSubspaces.begin(), kSubspaces.end(), text);
-  if (at == kSubspaces.end()) return std::nullopt;
-  return static_cast<Subspace>(at - kSubspaces.begin());
-}
 
 std::string_view name(Stratum stratum) {
   switch (stratum) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "waco/base/random.hpp"
-#include "waco/schedule/storage_size.hpp"
+#include "waco/schedule/limits.hpp"
 #include "waco/schedule/super_schedule.hpp"
 
 namespace waco::schedule {

@@ -1,24 +1,17 @@
 // Exact storage size of a format: positions level by level, with arithmetic that saturates.
 #include "waco/schedule/storage_size.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "waco/schedule/loop_nest.hpp"
+#include "waco/schedule/saturating.hpp"
 
 namespace waco::schedule {
+
+using saturating::product;
+using saturating::sum;
+
 namespace {
-
-int64_t product(int64_t a, int64_t b) {
-  int64_t result = 0;
-  return __builtin_mul_overflow(a, b, &result) ? INT64_MAX : result;
-}
-
-int64_t sum(int64_t a, int64_t b) {
-  int64_t result = 0;
-  return __builtin_add_overflow(a, b, &result) ? INT64_MAX : result;
-}
 
 /// Whether occupied cells are counted, or bounded from above by what is known at once.
 enum class Count : uint8_t { kExact, kUpperBound };
@@ -114,34 +107,6 @@ StorageSize size_of(const FormatSchedule& format, Op op, ValueType type, const p
   return size;
 }
 
-/// What the threads but the first need for outputs of their own, where they share them.
-int64_t thread_output_bytes(const SuperSchedule& point, int64_t rows, int64_t num_stored) {
-  const Problem& problem = point.problem;
-  const int64_t elements = output_is_sparse(problem.op) ? num_stored : product(rows, problem.rhs);
-  return product(elements, (point.compute.threads - 1) * int64_t{value_bytes(problem.type)});
-}
-
-std::optional<std::string> limit_reason(const SuperSchedule& point, const StorageSize& size, int64_t rows,
-                                        int64_t num_nonzeros, const SpaceLimits& limits) {
-  const double fill =
-      static_cast<double>(size.num_stored) / static_cast<double>(std::max<int64_t>(num_nonzeros, 1));
-  if (fill > limits.max_fill)
-    return fmt::format("stores {:.3g} values per nonzero, the limit is {:g} (--max-fill)", fill,
-                       limits.max_fill);
-  if (size.total_bytes > limits.max_bytes)
-    return fmt::format("needs {:.3g} GB of storage, {:.3g} GB are allowed",
-                       static_cast<double>(size.total_bytes) / 1e9,
-                       static_cast<double>(limits.max_bytes) / 1e9);
-  const int64_t with_outputs = sum(size.total_bytes, thread_output_bytes(point, rows, size.num_stored));
-  if (with_outputs > limits.max_bytes && threads_share_outputs(point, analyze(point)))
-    return fmt::format("needs {:.3g} GB for storage and the outputs of its threads, {:.3g} GB are allowed",
-                       static_cast<double>(with_outputs) / 1e9, static_cast<double>(limits.max_bytes) / 1e9);
-  constexpr int64_t kMostSorted = INT32_MAX - 1;  // waco_sort_rows
-  if (point.format.sort_window > 1 && size.levels[1].positions > kMostSorted)
-    return fmt::format("sorts {} rows, {} is the most", size.levels[1].positions, kMostSorted);
-  return std::nullopt;
-}
-
 }  // namespace
 
 pattern::CellShape cells_of_prefix(const FormatSchedule& format, int end) {
@@ -174,22 +139,9 @@ StorageSize predict_storage(const FormatSchedule& format, Op op, ValueType type,
   return size_of(format, op, type, counts, Count::kExact);
 }
 
-std::string limits_key(const SuperSchedule& point) {
-  return fmt::format("{} x{}{}", to_text(point.format, point.problem.op), point.compute.threads,
-                     threads_share_outputs(point, analyze(point)) ? " shared" : "");
-}
-
-std::optional<std::string> exclusion_reason(const SuperSchedule& point, const pattern::PatternCounts& counts,
-                                            const SpaceLimits& limits) {
-  if (point.compute.threads > limits.max_threads)
-    return fmt::format("runs on {} threads, {} are allowed", point.compute.threads, limits.max_threads);
-  const Problem& problem = point.problem;
-  const auto reason = [&](Count count) {
-    const StorageSize size = size_of(point.format, problem.op, problem.type, counts, count);
-    return limit_reason(point, size, counts.dim(0), counts.num_nonzeros(), limits);
-  };
-  if (!reason(Count::kUpperBound)) return std::nullopt;  // a pass over the nonzeros saved
-  return reason(Count::kExact);
+StorageSize bound_storage(const FormatSchedule& format, Op op, ValueType type,
+                          const pattern::PatternCounts& counts) {
+  return size_of(format, op, type, counts, Count::kUpperBound);
 }
 
 }  // namespace waco::schedule

@@ -3,9 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "waco/pattern/pattern_counts.hpp"
@@ -45,30 +42,8 @@ int64_t uncompressed_positions(const FormatSchedule& format, const std::array<in
 /// Exact for every legal format of `op` over the pattern; never overflows.
 StorageSize predict_storage(const FormatSchedule& format, Op op, ValueType type,
                             const pattern::PatternCounts& counts);
-
-/// Which half of a point may vary.
-enum class Subspace : uint8_t {
-  kAll,       ///< format and schedule together
-  kFormat,    ///< the format, each with its default_point's schedule
-  kSchedule,  ///< the schedule, over fixed_csr's format
-};
-std::string_view name(Subspace subspace);  ///< "all", "format", "schedule"
-std::optional<Subspace> parse_subspace(std::string_view text);
-
-/// What a point may cost before it is tried at all, how wide it may run and what of it may vary.
-struct SpaceLimits {
-  int max_threads = 1;            ///< cores this process may use
-  double max_fill = 20;           ///< values stored per nonzero
-  int64_t max_bytes = INT64_MAX;  ///< of packed storage, with the outputs that threads need of their own
-  Subspace subspace = Subspace::kAll;
-};
-
-/// Equal for points of one problem that the limits treat alike on every pattern.
-std::string limits_key(const SuperSchedule& point);
-
-/// The rule that excludes a legal point on this pattern, or nullopt when it may be tried. Cells of the
-/// pattern are counted only when upper bounds known at once leave the question open.
-std::optional<std::string> exclusion_reason(const SuperSchedule& point, const pattern::PatternCounts& counts,
-                                            const SpaceLimits& limits);
+/// The same bounded from above by what is known at once: no cells are counted.
+StorageSize bound_storage(const FormatSchedule& format, Op op, ValueType type,
+                          const pattern::PatternCounts& counts);
 
 }  // namespace waco::schedule

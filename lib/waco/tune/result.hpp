@@ -9,7 +9,7 @@
 
 #include "waco/base/machine.hpp"
 #include "waco/measure/measurement.hpp"
-#include "waco/schedule/storage_size.hpp"
+#include "waco/schedule/limits.hpp"
 #include "waco/schedule/super_schedule.hpp"
 #include "waco/tune/effort.hpp"
 #include "waco/tune/verdict.hpp"

@@ -12,7 +12,7 @@
 #include "waco/base/machine.hpp"
 #include "waco/base/signals.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
-#include "waco/schedule/storage_size.hpp"
+#include "waco/schedule/limits.hpp"
 #include "waco/search/learned.hpp"
 #include "waco/tune/result.hpp"
 
