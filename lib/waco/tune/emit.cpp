@@ -21,10 +21,6 @@ codegen::OperandShape operand_shape(const matrix::SparseTensor& tensor,
   return shape;
 }
 
-MatrixSummary summarize(const matrix::SparseTensor& tensor) {
-  return {tensor.name, tensor.dims, tensor.num_nonzeros(), matrix::pattern_hash(tensor)};
-}
-
 codegen::Provenance provenance(const MatrixSummary& matrix, const Machine& machine, const std::string& tool) {
   codegen::Provenance from;
   from.tool = tool;

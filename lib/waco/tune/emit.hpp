@@ -13,8 +13,6 @@ namespace waco::tune {
 /// The shape that makes the kernel read exactly what packing `tensor` in the format of `point` produces.
 codegen::OperandShape operand_shape(const matrix::SparseTensor& tensor, const schedule::SuperSchedule& point);
 
-MatrixSummary summarize(const matrix::SparseTensor& tensor);
-
 /// Matrix, machine and compiler, for a kernel's header comment.
 codegen::Provenance provenance(const MatrixSummary& matrix, const Machine& machine, const std::string& tool);
 

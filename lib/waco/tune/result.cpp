@@ -1,7 +1,11 @@
-// What follows from a result.
+// What results are made of, and what follows from them.
 #include "waco/tune/result.hpp"
 
 namespace waco::tune {
+
+MatrixSummary summarize(const matrix::SparseTensor& tensor) {
+  return {tensor.name, tensor.dims, tensor.num_nonzeros(), matrix::pattern_hash(tensor)};
+}
 
 std::optional<int64_t> TuneResult::break_even_calls(double extra_ns) const {
   if (!best) return std::nullopt;

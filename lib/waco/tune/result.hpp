@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "waco/base/machine.hpp"
+#include "waco/matrix/sparse_tensor.hpp"
 #include "waco/measure/measurement.hpp"
 #include "waco/schedule/limits.hpp"
 #include "waco/schedule/super_schedule.hpp"
@@ -23,6 +24,7 @@ struct MatrixSummary {
   int64_t num_nonzeros = 0;
   std::string hash;  ///< matrix::pattern_hash
 };
+MatrixSummary summarize(const matrix::SparseTensor& tensor);
 
 /// One point and what became of it.
 struct Candidate {

@@ -17,7 +17,6 @@
 #include "waco/base/files.hpp"
 #include "waco/measure/statistics.hpp"
 #include "waco/tune/decision.hpp"
-#include "waco/tune/emit.hpp"
 #include "waco/tune/run.hpp"
 
 namespace waco::tune {
