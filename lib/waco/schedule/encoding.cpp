@@ -111,7 +111,9 @@ class Encoder {
  private:
   bool is_sparse(Var var) const { return var.index < order_; }
   int32_t split(Var var) const { return format_.split[static_cast<size_t>(var.index)]; }
-  bool is_output(Var var) const { return !is_sparse(var) || mode_is_output(op_, var.index); }
+  /// Unlike index_is_output it takes SDDMM's dense index, which is reduced, for one of the output: trained
+  /// models know it so, and another answer would be another kEncodingVersion.
+  bool counts_as_output(Var var) const { return !is_sparse(var) || mode_is_output(op_, var.index); }
 
   template <typename Items, typename VarOf>
   static std::vector<float> placed(int num_vars, const Items& items, VarOf var_of) {
@@ -208,7 +210,7 @@ class Encoder {
     for (int l = 0; l < static_cast<int>(nest_.loops.size()); ++l) {
       const Loop& loop = nest_.loops[static_cast<size_t>(l)];
       const bool binds_output =
-          std::any_of(loop.vars.begin(), loop.vars.end(), [&](Var v) { return is_output(v); });
+          std::any_of(loop.vars.begin(), loop.vars.end(), [&](Var v) { return counts_as_output(v); });
       discordant += loop.kind == LoopKind::kExtent;
       for (const int level : loop.located)
         searched += format_.levels[static_cast<size_t>(level)].kind != LevelKind::kUncompressed;
