@@ -35,19 +35,16 @@ void check_calibrated(const Options& options, bool any_inputs) {
       throw UsageError("--calibrate reads its matrices again and again, which stdin can't be: name a file");
 }
 
-}  // namespace
-
-bool parse(int argc, char** argv, Options& options) {
-  CLI::App app(
-      "Finds the storage format and loop schedule that make a sparse operation fastest on this machine.",
-      kProgram);
-  app.footer(kExamples);
+void add_input_options(CLI::App& app, Options& options) {
   app.add_option("MATRIX", options.inputs.paths,
                  "Matrix Market or FROSTT files, plain or gzipped, or folders of them; - is stdin");
   app.add_option("--list", options.inputs.lists, "File with an input a line; - is stdin");
   app.add_option("--shard", options.shard,
                  "Part of the list to do, such as 0/4; by default the Slurm array task's");
   tune::add_problem_options(app, options.problem);
+}
+
+void add_effort_options(CLI::App& app, Options& options) {
   app.add_option("--top", options.top, "Candidates to measure (default: 10; quick 4, full 24)")
       ->check(CLI::Range(1, 1000));
   app.add_option("--effort", options.effort,
@@ -68,6 +65,9 @@ bool parse(int argc, char** argv, Options& options) {
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 60));
   app.add_option("--budget", options.budget_s, "Seconds after which no new work starts")
       ->check(positive_number());
+}
+
+void add_space_options(CLI::App& app, Options& options) {
   app.add_option("--max-fill", options.max_fill, "Values a format may store per nonzero")
       ->check(number_from(1.0, 1e6))
       ->capture_default_str();
@@ -76,9 +76,15 @@ bool parse(int argc, char** argv, Options& options) {
                  "What of a point varies: all; format, each with its default schedule; schedule, over CSR")
       ->check(CLI::IsMember({"all", "format", "schedule"}))
       ->capture_default_str();
+}
+
+void add_file_options(CLI::App& app, Options& options) {
   app.add_option("-o,--output", options.plan_file,
                  "Write the plan, a JSON document; of several matrices JSON Lines, continued when there");
   app.add_option("--emit", options.kernel_file, "Write the best kernel, one self-contained C++ file");
+}
+
+void add_calibration_options(CLI::App& app, Options& options) {
   auto* calibrate =
       app.add_flag("--calibrate", options.calibrate,
                    "Measure for some minutes and fit the built-in model (of --op, or of every op) "
@@ -88,10 +94,17 @@ bool parse(int argc, char** argv, Options& options) {
       ->needs(calibrate)
       ->check(positive_number())
       ->capture_default_str();
+}
+
+void add_printing_options(CLI::App& app, Options& options) {
   auto* json = app.add_flag("--json", options.json, "Print the plan document on stdout");
   app.add_flag("--jsonl", options.jsonl, "Print one document a line on stdout")->excludes(json);
-  add_common_options(app, kProgram, options.common);
-  // What a job does not look at is refused, not passed over.
+}
+
+/// What a job does not look at is refused, not passed over.
+void refuse_options_of_other_jobs(CLI::App& app) {
+  CLI::Option* calibrate = app.get_option("--calibrate");
+  CLI::Option* prepare = app.get_option("--prepare");
   for (const char* name : {"--effort", "--top", "--budget", "--calls", "--check", "--shard", "--output",
                            "--emit", "--json", "--jsonl", "--schedule"}) {
     app.get_option(name)->excludes(calibrate);
@@ -101,13 +114,9 @@ bool parse(int argc, char** argv, Options& options) {
     app.get_option(name)->excludes(calibrate);
   for (const char* name : {"--top", "--search", "--space"})
     app.get_option(name)->excludes(app.get_option("--schedule"));
-  options.command = command_text(argc, argv);
-  if (!parse_command_line(app, argc, argv, options.common)) return false;
-  const bool any_inputs = !options.inputs.paths.empty() || !options.inputs.lists.empty();
-  if (options.calibrate) {
-    check_calibrated(options, any_inputs);
-    return true;
-  }
+}
+
+void check_tuned_or_prepared(const Options& options, bool any_inputs) {
   if (options.prepare > 0 && any_inputs) throw UsageError("--prepare takes no matrix");
   if (options.prepare == 0 && !any_inputs)
     throw UsageError("name a matrix, or --list a file that does (--help tells more)");
@@ -121,6 +130,30 @@ bool parse(int argc, char** argv, Options& options) {
   std::vector<std::string> inputs = options.inputs.paths;
   inputs.insert(inputs.end(), options.inputs.lists.begin(), options.inputs.lists.end());
   refuse_same_files(inputs, {{"-o", options.plan_file}, {"--emit", options.kernel_file}});
+}
+
+}  // namespace
+
+bool parse(int argc, char** argv, Options& options) {
+  CLI::App app(
+      "Finds the storage format and loop schedule that make a sparse operation fastest on this machine.",
+      kProgram);
+  app.footer(kExamples);
+  add_input_options(app, options);
+  add_effort_options(app, options);
+  add_space_options(app, options);
+  add_file_options(app, options);
+  add_calibration_options(app, options);
+  add_printing_options(app, options);
+  add_common_options(app, kProgram, options.common);
+  refuse_options_of_other_jobs(app);
+  options.command = command_text(argc, argv);
+  if (!parse_command_line(app, argc, argv, options.common)) return false;
+  const bool any_inputs = !options.inputs.paths.empty() || !options.inputs.lists.empty();
+  if (options.calibrate)
+    check_calibrated(options, any_inputs);
+  else
+    check_tuned_or_prepared(options, any_inputs);
   return true;
 }
 
