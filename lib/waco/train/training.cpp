@@ -205,6 +205,70 @@ void check_checkpoint(const ModelFolder& folder, bool resume) {
                     folder.checkpoint().string()));
 }
 
+/// The report of the complete model that this training would make again, null when there is none. Throws as
+/// check_records_found does.
+ordered_json find_finished(const TrainingOptions& options, const TrainerOptions& training,
+                           const ModelFolder& folder, const Data& data, const std::string& fingerprint) {
+  if (!options.resume || folder.has_checkpoint() || !folder.has_model()) return nullptr;
+  const ordered_json manifest = manifest_of_complete(options.output);
+  if (manifest.value(kFingerprint, "") == fingerprint) {
+    folder.remove_checkpoint();  // which is the lock alone
+    return report_of_finished(options.output, manifest);
+  }
+  check_records_found(options.output, manifest, wanted_json(options, training, data.records),
+                      data.num_missing_records);
+  return nullptr;
+}
+
+void tell_sizes(const Data& data) {
+  if (data.validation.empty())
+    spdlog::warn("the datasets have no validation matrix; metrics are of the training ones");
+  spdlog::info("{}: {} groups to learn from and {} to judge by, {} records", schedule::name(data.records.op),
+               data.training.size(), data.validation.size(),
+               data.records.num_records - data.num_missing_records);
+}
+
+/// Trains a network that was just made, or goes on where the checkpoint ended.
+History train(Network& network, const Data& data, const TrainingOptions& options,
+              const TrainerOptions& training, const ModelFolder& folder, const StopToken& stop) {
+  network.standardise(data.training);
+  network.clear_unused_rows(data.training);
+  if (!options.init.empty())
+    network.start_from(load_weights(options.init, data.records.op, options.extractor));
+  History history = train_network(network, data.training, data.validation, training, folder.checkpoint(),
+                                  options.resume, stop);
+  if (history.best == 0)
+    throw EnvironmentError("ended before the first epoch was complete; no model was written");
+  return history;
+}
+
+/// Calibrates a trained network. Returns its metrics and those of what it is compared with.
+ordered_json calibrate_and_judge(Network& network, const Data& data, const LossOptions& loss) {
+  const ExampleCosts fitted = costs_of(network, data.training, loss);
+  const auto [offset, slope] = calibration_of(data.training, fitted.corrected);
+  network.set_calibration(offset, slope);
+  const Examples& judged = data.validation.empty() ? data.training : data.validation;
+  return compare_models(network, judged, costs_of(network, judged, loss));
+}
+
+/// All but the metrics.
+ModelDescription describe(const TrainingOptions& options, const TrainerOptions& training, const Data& data,
+                          const std::string& fingerprint, const History& history) {
+  ModelDescription model;
+  model.created_by = options.created_by;
+  model.machine = data.records.machine;
+  model.op = data.records.op;
+  model.extractor = options.extractor;
+  model.groups = &data.examples;
+  model.dataset = data_json(data, options.data.resplit);
+  model.training = recipe_json(options, training);
+  model.training["fingerprint"] = fingerprint;
+  model.training["epochs_done"] = history.epochs.size();
+  model.training["best_epoch"] = history.best;
+  model.training["complete"] = !history.stopped;
+  return model;
+}
+
 }  // namespace
 
 ordered_json run_training(const TrainingOptions& options, const StopToken& stop) {
@@ -230,59 +294,20 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
   folder.create();
   const LockFile lock = folder.lock();
   check_checkpoint(folder, options.resume);  // again: another run may have ended while the data was loaded
-  if (options.resume && !folder.has_checkpoint() && folder.has_model()) {
-    const ordered_json manifest = manifest_of_complete(options.output);
-    if (manifest.value(kFingerprint, "") == fingerprint) {
-      folder.remove_checkpoint();  // which is the lock alone
-      return report_of_finished(options.output, manifest);
-    }
-    check_records_found(options.output, manifest, wanted_json(options, training, data.records),
-                        data.num_missing_records);
-  }
-  if (data.validation.empty())
-    spdlog::warn("the datasets have no validation matrix; metrics are of the training ones");
-  spdlog::info("{}: {} groups to learn from and {} to judge by, {} records", schedule::name(data.records.op),
-               data.training.size(), data.validation.size(),
-               data.records.num_records - data.num_missing_records);
-
+  ordered_json finished = find_finished(options, training, folder, data, fingerprint);
+  if (!finished.is_null()) return finished;
+  tell_sizes(data);
   if (!options.init.empty()) check_split_of(options.init, first_model, data.training);
 
-  network.standardise(data.training);
-  network.clear_unused_rows(data.training);
-  if (!options.init.empty())
-    network.start_from(load_weights(options.init, data.records.op, options.extractor));
-  const History history = train_network(network, data.training, data.validation, training,
-                                        folder.checkpoint(), options.resume, stop);
-  if (history.best == 0)
-    throw EnvironmentError("ended before the first epoch was complete; no model was written");
-
-  const ExampleCosts fitted = costs_of(network, data.training, training.loss);
-  const auto [offset, slope] = calibration_of(data.training, fitted.corrected);
-  network.set_calibration(offset, slope);
-  const Examples& judged = data.validation.empty() ? data.training : data.validation;
-  ordered_json metrics = compare_models(network, judged, costs_of(network, judged, training.loss));
-  ordered_json history_json = ordered_json::array();
-  for (const Epoch& epoch : history.epochs) history_json.push_back(to_json(epoch));
-
-  ModelDescription model;
-  model.created_by = options.created_by;
-  model.machine = data.records.machine;
-  model.op = data.records.op;
-  model.extractor = options.extractor;
-  model.groups = &data.examples;
-  model.dataset = data_json(data, options.data.resplit);
-  model.training = recipe_json(options, training);
-  model.training["fingerprint"] = fingerprint;
-  model.training["epochs_done"] = history.epochs.size();
-  model.training["best_epoch"] = history.best;
-  model.training["complete"] = !history.stopped;
-  model.metrics = metrics;
+  const History history = train(network, data, options, training, folder, stop);
+  ModelDescription model = describe(options, training, data, fingerprint, history);
+  model.metrics = calibrate_and_judge(network, data, training.loss);
   const ordered_json manifest = folder.write(network, model);
   if (!history.stopped) folder.remove_checkpoint();
 
   ordered_json report = report_of(options.output, manifest);
-  report["epochs"] = std::move(history_json);
-  report["metrics"] = std::move(metrics);
+  for (const Epoch& epoch : history.epochs) report["epochs"].push_back(to_json(epoch));
+  report["metrics"] = std::move(model.metrics);
   return report;
 }
 
