@@ -42,6 +42,17 @@ void check_random_points(const char* op) {
   }
 }
 
+/// The kernel for 64-byte vectors.
+std::string source(const std::string& text, std::vector<int64_t> dims) {
+  const schedule::SuperSchedule point = schedule::parse(text);
+  return kernel_source(point, bind(point, {dims[0], dims[1], 1}, 1000, 64));
+}
+
+/// Whether this is in the kernel itself, after what all kernels begin with.
+bool has(const std::string& source, const char* what) {
+  return source.find(what, source.find("waco_body")) != std::string::npos;
+}
+
 }  // namespace
 
 TEST_CASE("kernel: random points of spmv equal the reference", "[codegen]") {
@@ -104,13 +115,6 @@ TEST_CASE("kernel: spmv formats equal the reference", "[codegen]") {
 }
 
 TEST_CASE("kernel: small dense blocks are multiplied whole, wide ones column by column", "[codegen]") {
-  const auto source = [](const std::string& text, std::vector<int64_t> dims) {
-    const schedule::SuperSchedule point = schedule::parse(text);
-    return kernel_source(point, bind(point, {dims[0], dims[1], 1}, 1000, 64));
-  };
-  const auto has = [](const std::string& text, const char* what) {
-    return text.find(what, text.find("waco_body")) != std::string::npos;
-  };
   const std::string small = "spmv f32 | A: i1:U k1:C k0:U i0:U [i/3 k/3] | loop: i1 k1 k0 i0 | par: serial";
   const std::string wide = "spmv f32 | A: i1:U k1:C k0:U i0:U [i/16 k/2] | loop: i1 k1 k0 i0 | par: serial";
   CHECK(has(source(small, {300, 300}), "WACO_PICK8"));
@@ -319,6 +323,23 @@ TEST_CASE("kernel: sddmm formats equal the reference", "[codegen]") {
            "sddmm f32 K=64 | A: j1:U i:C j0:U [j/4] | loop: i j1 j0 k | par: i static x2",
        })
     check_on_several_matrices(text);
+}
+
+TEST_CASE("kernel: neighbouring results of sddmm are summed up together, from four on", "[codegen]") {
+  const auto csr = [](int unroll) {
+    return source(fmt::format("sddmm f32 K=256 | A: i:U j:C | loop: i j k | par: serial | unroll {}", unroll),
+                  {300, 300});
+  };
+  CHECK(has(csr(4), "store4(out + "));
+  CHECK(has(csr(8), "store8(out + "));
+  CHECK_FALSE(has(csr(2), "store2(out + "));
+  const char* block = "sddmm f32 K=64 | A: i1:U j:C i0:U [i/4] | loop: i1 j i0 k | par: serial";
+  CHECK(has(source(block, {300, 300}), "store4(out + "));
+  // A level between the nonzeros in flight and the end, bound before them, keeps their results apart.
+  const std::string apart = source(
+      "sddmm f32 K=256 | A: j1:U i:C j0:U [j/4] | loop: j1 j0 i k | par: serial | unroll 4", {300, 300});
+  CHECK(has(apart, "p1 += 4"));
+  CHECK_FALSE(has(apart, "(out + "));
 }
 
 TEST_CASE("kernel: mttkrp formats equal the reference", "[codegen]") {
