@@ -63,8 +63,9 @@ bool partition_may_cut_rows(const schedule::SuperSchedule& point) {
   if (!needs_partition(point) || levels.size() < 2 || levels[0].kind != LevelKind::kUncompressed ||
       levels[1].kind != LevelKind::kCompressed)
     return false;
-  // The outer part of a split output row, or the whole row, must be what level 0 holds, and level 1 must be
-  // walked.
+  // A cut is a position of level 1, where only a loop that walks this level can begin or end. Level 0 may be
+  // over any index: pieces of a row of the output are added up, a reduced index gives every thread an output
+  // of its own, and values of a sparse output have one position each.
   const schedule::LoopNest nest = schedule::analyze(point);
   for (const auto& loop : nest.loops)
     if (loop.kind == LoopKind::kCompressed && loop.level == 1) return true;

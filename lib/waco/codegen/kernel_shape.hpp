@@ -36,7 +36,7 @@ struct KernelShape {
   int num_vectors = 1;  ///< vectors in one register tile (kDense), slice (kLanes) or block
   int tile_tail = 0;    ///< values in the last vector of a whole-index tile when it is partial, else 0
   bool tile_in_memory =
-      false;  ///< the tile exceeds the registers: an extra innermost loop walks it in `lanes` steps
+      false;  ///< the tile exceeds the registers: an extra innermost loop walks it, some vectors a step
   bool row_buffer = false;  ///< ... over sums in a buffer of the thread, which go to the output at the end
 
   int copies = 1;                   ///< nonzeros in flight (unroll)
