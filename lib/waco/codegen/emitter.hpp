@@ -70,7 +70,7 @@ class Emitter {
   void emit_balanced_loop(const std::string& name, const Body& body);
   void emit_cut_rows(const std::string& name, const Body& body);
   void emit_compressed_loop(int depth, Env env);
-  std::pair<std::string, std::string> compressed_bounds(const Env& env, int level) const;
+  std::pair<std::string, std::string> bounds(const Env& env, int level) const;
   void emit_slot_loop(int depth, Env env);
   void emit_dense_outer_loop(int depth, const Env& env);
   void emit_dense_steps(int num_vectors, const Body& body);
@@ -78,6 +78,8 @@ class Emitter {
 
   // emitter_between.cpp: look-ups, prefetches, zeroed rows, hoisted loads
   int emit_locate(int group, Env& env);
+  void emit_search(const std::string& p, int level, const Env& env, const std::string& is_less);
+  void emit_scan(const std::string& p, int level, const Env& env, const std::string& is_equal);
   void emit_prefetch(int depth, const Env& env, const std::string& at);
   void emit_zero_rows(const Env& env);
   bool tiles_remain(int depth) const;  ///< further in, tiles of the dense index are looped over
@@ -138,6 +140,7 @@ class Emitter {
   std::string extent(schedule::Var var) const;
   std::string level_extent(int level) const;
   std::string parent_position(const Env& env, int level) const;
+  const std::string& lane_of(const Env& env) const;  ///< of a slice: the coordinate of level 1
   Tile tile_of(const std::string& base, int64_t size) const;
   int64_t tile_size() const;  ///< values that `tile_` covers
   bool is_partial(int vector) const { return tile_.tail > 0 && vector == tile_.num_vectors - 1; }

@@ -10,6 +10,30 @@ using schedule::LevelKind;
 using schedule::LoopKind;
 using schedule::Var;
 
+namespace {
+
+/// Arrays of coordinates, and what is looked for in each.
+using Sought = std::vector<std::pair<std::string, std::string>>;
+
+std::string equal(const Sought& sought, const std::string& at) {
+  std::string text;
+  for (const auto& [array, wanted] : sought)
+    text += fmt::format("{}(int64_t){}[{}] == {}", text.empty() ? "" : " && ", array, at, wanted);
+  return text;
+}
+
+std::string less(const Sought& sought, const std::string& at) {
+  std::string text;
+  for (size_t n = sought.size(); n-- > 0;) {
+    const std::string here = fmt::format("(int64_t){}[{}]", sought[n].first, at);
+    text = text.empty() ? fmt::format("{} < {}", here, sought[n].second)
+                        : fmt::format("{0} < {1} || ({0} == {1} && ({2}))", here, sought[n].second, text);
+  }
+  return text;
+}
+
+}  // namespace
+
 /// Finds the position of a level (or tuple) whose coordinates are all known. Returns how many blocks it
 /// opened.
 int Emitter::emit_locate(int group, Env& env) {
@@ -17,56 +41,47 @@ int Emitter::emit_locate(int group, Env& env) {
   const LevelKind kind = format().levels[first].kind;
   if (kind == LevelKind::kUncompressed) {
     resolve(env);
-    if (env.position[first].find(' ') != std::string::npos)
-      env.position[first] = named("pos:" + env.position[first], "int64_t", "p", env.position[first]);
+    std::string& position = env.position[first];
+    if (position.find(' ') != std::string::npos)
+      position = named("pos:" + position, "int64_t", "p", position);
     return 0;
   }
-  std::vector<std::string> equal, arrays, wanted;
+  const std::string p = fresh("p");
+  Sought sought;
   for (size_t l = first; l < format().levels.size() && shape_.groups[l] == group; ++l) {
     const Var var = format().levels[l].var;
-    wanted.push_back(env.coordinate[static_cast<size_t>(var.index)][var.inner]);
-    arrays.push_back(fmt::format("crd{}", l));
+    sought.emplace_back(fmt::format("crd{}", l), env.coordinate[static_cast<size_t>(var.index)][var.inner]);
+    env.position[l] = p;
   }
-  const auto matches = [&](const std::string& at) {
-    std::string text;
-    for (size_t a = 0; a < arrays.size(); ++a)
-      text += fmt::format("{}(int64_t){}[{}] == {}", a ? " && " : "", arrays[a], at, wanted[a]);
-    return text;
-  };
-  const std::string p = fresh("p");
   if (kind == LevelKind::kCompressed) {
-    const std::string parent = parent_position(env, group), end = p + "_end", high = p + "_high",
-                      mid = p + "_mid";
-    out_.line("int64_t {} = (int64_t)pos{}[{}];", p, group, parent);
-    out_.line("const int64_t {} = (int64_t)pos{}[{} + 1];", end, group, parent);
-    out_.open("for (int64_t {0} = {1}; {2} < {0};) {{", high, end, p);
-    out_.line("const int64_t {} = ({} + {}) / 2;", mid, p, high);
-    std::string less;
-    for (size_t a = arrays.size(); a-- > 0;) {
-      const std::string here = fmt::format("(int64_t){}[{}]", arrays[a], mid);
-      less = less.empty() ? fmt::format("{} < {}", here, wanted[a])
-                          : fmt::format("{0} < {1} || ({0} == {1} && ({2}))", here, wanted[a], less);
-    }
-    out_.line("if ({}) {} = {} + 1; else {} = {};", less, p, mid, high, mid);
-    out_.close();
-    out_.open("if ({} < {} && {}) {{", p, end, matches(p));
+    emit_search(p, group, env, less(sought, p + "_mid"));
+    out_.open("if ({0} < {0}_end && {1}) {{", p, equal(sought, p));
   } else {
-    const std::string lane = env.coordinate[static_cast<size_t>(format().levels[1].var.index)][1];
-    const bool fixed = kind == LevelKind::kEll;
-    const std::string slice = env.position[0], lanes = level_extent(1);
-    out_.line("int64_t {0} = ({1}) * {2} + {3};", p,
-              fixed ? fmt::format("{} * width", slice) : fmt::format("(int64_t)pos{}[{}]", group, slice),
-              lanes, lane);
-    out_.line(
-        "const int64_t {0}_end = ({1}) * {2};", p,
-        fixed ? fmt::format("({} + 1) * width", slice) : fmt::format("(int64_t)pos{}[{} + 1]", group, slice),
-        lanes);
-    out_.line("while ({0} < {0}_end && !({1})) {0} += {2};", p, matches(p), lanes);
+    emit_scan(p, group, env, equal(sought, p));
     out_.open("if ({0} < {0}_end) {{", p);
   }
   push();
-  for (size_t l = first; l < format().levels.size() && shape_.groups[l] == group; ++l) env.position[l] = p;
   return 1;
+}
+
+/// Searches below one parent, whose coordinates are in order, for the first that are not less.
+void Emitter::emit_search(const std::string& p, int level, const Env& env, const std::string& is_less) {
+  const auto [begin, end] = bounds(env, level);
+  out_.line("int64_t {} = {};", p, begin);
+  out_.line("const int64_t {}_end = {};", p, end);
+  out_.open("for (int64_t {0}_high = {0}_end; {0} < {0}_high;) {{", p);
+  out_.line("const int64_t {0}_mid = ({0} + {0}_high) / 2;", p);
+  out_.line("if ({1}) {0} = {0}_mid + 1; else {0}_high = {0}_mid;", p, is_less);
+  out_.close();
+}
+
+/// Goes through the slots of one lane of a slice.
+void Emitter::emit_scan(const std::string& p, int level, const Env& env, const std::string& is_equal) {
+  const auto [begin, end] = bounds(env, level);
+  const std::string lanes = level_extent(1);
+  out_.line("int64_t {} = ({}) * {} + {};", p, begin, lanes, lane_of(env));
+  out_.line("const int64_t {}_end = ({}) * {};", p, end, lanes);
+  out_.line("while ({0} < {0}_end && !({1})) {0} += {2};", p, is_equal, lanes);
 }
 
 /// Asks for the dense rows of the nonzeros `call->prefetch` further on.
@@ -74,7 +89,7 @@ void Emitter::emit_prefetch(int depth, const Env& env, const std::string& at) {
   if (compute().prefetch == 0) return;
   const int level = loop(depth).level;
   const bool slots = loop(depth).kind == LoopKind::kSlots;
-  const std::string lane = slots ? env.coordinate[static_cast<size_t>(format().levels[1].var.index)][1] : "";
+  const std::string lane = slots ? lane_of(env) : "";
   const bool all_lanes = slots && lane.empty();
   const int64_t row_bytes = shape_.point.problem.rhs * schedule::value_bytes(shape_.point.problem.type);
   const int64_t tile_bytes =

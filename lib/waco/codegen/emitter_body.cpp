@@ -159,7 +159,7 @@ void Emitter::emit_factored(int depth, const Env& env) {
     out_.open("{{");
     out_.line("bool met = false;");
   } else {
-    const auto [begin, end] = compressed_bounds(env, loop(depth).level);
+    const auto [begin, end] = bounds(env, loop(depth).level);
     out_.open("if ({} < {}) {{", begin, end);
   }
   push();

@@ -145,11 +145,17 @@ void Emitter::emit_cut_rows(const std::string& name, const Body& body) {
   out_.close();
 }
 
-/// The positions of a C level (or tuple) below its parent: first, and one past the last.
-std::pair<std::string, std::string> Emitter::compressed_bounds(const Env& env, int level) const {
+/// The positions of a C level (or tuple), or the slots of an E or L level, below its parent: first, and one
+/// past the last.
+std::pair<std::string, std::string> Emitter::bounds(const Env& env, int level) const {
+  const LevelKind kind = format().levels[static_cast<size_t>(level)].kind;
+  const std::string& slice = env.position[0];
+  if (kind == LevelKind::kEll)
+    return {fmt::format("{} * width", slice), fmt::format("({} + 1) * width", slice)};
   const bool cut = level == 1 && shape_.cuts_rows;
   const std::string pos = cut ? "row_pos" : fmt::format("pos{}", level);
-  const std::string parent = parent_position(env, level) + (cut ? " - pos_shift" : "");
+  const std::string parent =
+      kind == LevelKind::kSliced ? slice : parent_position(env, level) + (cut ? " - pos_shift" : "");
   return {fmt::format("(int64_t){}[{}]", pos, parent), fmt::format("(int64_t){}[{} + 1]", pos, parent)};
 }
 
@@ -157,7 +163,7 @@ void Emitter::emit_compressed_loop(int depth, Env env) {
   const Loop& l = loop(depth);
   const int level = l.level;
   const std::string p = fmt::format("p{}", level);
-  const auto [begin, end] = compressed_bounds(env, level);
+  const auto [begin, end] = bounds(env, level);
   if (depth == shape_.nest.innermost_sparse && shape_.axis == VectorAxis::kPositions)
     return emit_position_vectors(env, begin, end);
 
@@ -201,12 +207,7 @@ void Emitter::emit_compressed_loop(int depth, Env env) {
 
 void Emitter::emit_slot_loop(int depth, Env env) {
   const int level = loop(depth).level;
-  const std::string slice = env.position[0];
-  const bool fixed = format().levels[static_cast<size_t>(level)].kind == LevelKind::kEll;
-  const std::string begin =
-      fixed ? fmt::format("{} * width", slice) : fmt::format("(int64_t)pos{}[{}]", level, slice);
-  const std::string end =
-      fixed ? fmt::format("({} + 1) * width", slice) : fmt::format("(int64_t)pos{}[{} + 1]", level, slice);
+  const auto [begin, end] = bounds(env, level);
   // One vector a slot is little beside the loop's own instructions.
   if (shape_.axis == VectorAxis::kLanes && shape_.num_vectors == 1 && !loop(depth).parallel)
     out_.line("WACO_TWO_AT_A_TIME");

@@ -60,6 +60,10 @@ std::string Emitter::parent_position(const Env& env, int level) const {
   return level == 0 ? "0" : env.position[static_cast<size_t>(level - 1)];
 }
 
+const std::string& Emitter::lane_of(const Env& env) const {
+  return env.coordinate[static_cast<size_t>(format().levels[1].var.index)][1];
+}
+
 /// `size` values of the dense index from `base` on.
 Tile Emitter::tile_of(const std::string& base, int64_t size) const {
   return {static_cast<int>((size + shape_.lanes - 1) / shape_.lanes), base,
@@ -115,7 +119,7 @@ void Emitter::resolve(Env& env) const {
           l == 0 ? coordinate
                  : fmt::format("({} * {} + {})", env.position[at - 1], level_extent(l), coordinate);
     } else if (is_lane_kind(level.kind) && !env.slot.empty()) {
-      const std::string& lane = env.coordinate[static_cast<size_t>(format().levels[1].var.index)][1];
+      const std::string& lane = lane_of(env);
       if (lane.empty()) return;
       for (size_t g = at; g < format().levels.size() && shape_.groups[g] == l; ++g) {
         const Var var = format().levels[g].var;
