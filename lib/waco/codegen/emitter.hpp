@@ -18,6 +18,7 @@ namespace waco::codegen {
 struct Env {
   std::array<std::array<std::string, 2>, 4> coordinate;  ///< [index][inner]
   std::array<std::array<bool, 2>, 4> constant{};         ///< bound by an unrolled loop
+  std::array<int, 4> unrolled{};                         ///< values of inner parts that unrolled loops bind
   std::array<std::string, WACO_MAX_LEVELS> position;     ///< per level
   std::string first_copy;  ///< position of the first of several nonzeros in flight
   std::string slot;        ///< current slot of an E or L level whose lane is not bound yet
@@ -31,11 +32,17 @@ struct Tile {
   bool whole = true;       ///< the whole index
 };
 
+/// What accumulators sum up.
+enum class Target {
+  kOutput,    ///< elements of the output
+  kFactored,  ///< a factored loop, before its operand is applied
+};
+
 /// One output element (or one tile of them) that lives in registers.
 struct Accumulator {
   std::string name;  ///< vectors are name_0, name_1, ...
   Env env;           ///< coordinates of its output
-  int copy = 0;
+  int copy = 0;      ///< its nonzero in flight where each has outputs of its own, else its group
 };
 
 /// One multiply-add of the innermost code.
@@ -94,11 +101,12 @@ class Emitter {
   void emit_factored(int depth, const Env& env);
   bool notes_met(const schedule::Loop& loop) const;
   void declare(const std::vector<Accumulator>& accumulators, bool from_output);
-  std::vector<Accumulator> accumulators(const Env& env, bool split) const;
+  std::vector<Accumulator> accumulators(const Env& env) const;
   std::vector<Leaf> leaves(const Env& env) const;
   std::vector<Env> unrolled(const Env& env, bool outputs_only) const;
   Env bind_copy(const Env& env, int copy) const;
   std::string accumulator_of(const Env& env, int copy) const;
+  std::string name_of(Target target, const Env& env, std::optional<int> copy = {}) const;
   int vectors_per_accumulator() const;
   void emit_leaves(const Env& env);
   void emit_dense_leaves(const std::vector<Leaf>& leaves);
@@ -130,7 +138,7 @@ class Emitter {
   std::string sum_of(const std::string& name, int count) const;
 
   // emitter_names.cpp: coordinates, positions, rows
-  Env bind(const Env& env, const schedule::Loop& loop, const std::string& value, bool constant) const;
+  Env bind(const Env& env, schedule::Var inner, int value) const;
   void resolve(Env& env) const;
   std::string full_index(const Env& env,
                          int mode) const;  ///< may run past the dimension (unrolled inner parts)
@@ -164,6 +172,10 @@ class Emitter {
   bool is_output(schedule::Var var) const;
   int split(int mode) const { return format().split[static_cast<size_t>(mode)]; }
   int num_levels() const { return static_cast<int>(format().levels.size()); }
+  /// Nonzeros in flight take the groups of the innermost accumulators in turn.
+  bool in_groups() const {
+    return shape_.accumulator_groups > 1 && (target_ == Target::kFactored) == (shape_.factored >= 0);
+  }
   /// Accumulators live inside the steps over a tile that exceeds the registers.
   bool steps_hold_scope() const {
     return shape_.tile_in_memory && !schedule::dense_index_is_reduced(op()) &&
@@ -186,9 +198,8 @@ class Emitter {
   Tile tile_;
   int copies_ = 1;  ///< nonzeros in flight in the code being written
   bool in_scope_ = false;
-  bool buffered_ = false;     ///< inside the loops that sum up in a row buffer
-  std::string target_ = "c";  ///< accumulator prefix: "c" or, inside a factored loop, "t"
-  bool split_ = false;        ///< nonzeros in flight take the groups of accumulators of `target_` in turn
+  bool buffered_ = false;  ///< inside the loops that sum up in a row buffer
+  Target target_ = Target::kOutput;
   int next_name_ = 0;
 };
 

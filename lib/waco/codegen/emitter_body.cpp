@@ -47,7 +47,7 @@ std::vector<Env> Emitter::unrolled(const Env& env, bool outputs_only) const {
     std::vector<Env> next;
     for (const Env& partial : result)
       for (int value = 0; value < (along_vector ? 1 : split(l.vars[0].index)); ++value)
-        next.push_back(bind(partial, l, std::to_string(value), true));
+        next.push_back(bind(partial, l.vars[0], value));
     result = std::move(next);
   }
   return result;
@@ -70,19 +70,25 @@ Env Emitter::bind_copy(const Env& env, int copy) const {
   return result;
 }
 
+/// The name of the accumulator that a nonzero in flight adds to.
 std::string Emitter::accumulator_of(const Env& env, int copy) const {
-  std::string name = target_;
-  for (const Loop& l : shape_.nest.loops)
-    if (l.unrolled && is_output(l.vars[0]))
-      name += "_" + env.coordinate[static_cast<size_t>(l.vars[0].index)][1];
-  if (shape_.copies_are_outputs) name += fmt::format("_u{}", copy);
-  if (split_) name += fmt::format("_u{}", copy % shape_.accumulator_groups);
-  return name;
+  if (in_groups()) return name_of(target_, env, copy % shape_.accumulator_groups);
+  return shape_.copies_are_outputs ? name_of(target_, env, copy) : name_of(target_, env);
 }
 
-std::vector<Accumulator> Emitter::accumulators(const Env& env, bool split) const {
+/// Accumulators are told apart by the unrolled inner parts of the output and, where each has several, by a
+/// number.
+std::string Emitter::name_of(Target target, const Env& env, std::optional<int> copy) const {
+  std::string name = target == Target::kOutput ? "c" : "t";
+  for (const Loop& l : shape_.nest.loops)
+    if (l.unrolled && is_output(l.vars[0]))
+      name += fmt::format("_{}", env.unrolled[static_cast<size_t>(l.vars[0].index)]);
+  return copy ? fmt::format("{}_u{}", name, *copy) : name;
+}
+
+std::vector<Accumulator> Emitter::accumulators(const Env& env) const {
   std::vector<Accumulator> result;
-  const int copies = split ? shape_.accumulator_groups : shape_.copies_are_outputs ? copies_ : 1;
+  const int copies = in_groups() ? shape_.accumulator_groups : shape_.copies_are_outputs ? copies_ : 1;
   for (int copy = 0; copy < copies; ++copy)
     for (const Env& each : unrolled(bind_copy(env, copy), true))
       result.push_back({accumulator_of(each, copy), each, copy});
@@ -118,8 +124,7 @@ void Emitter::declare(const std::vector<Accumulator>& accumulators, bool from_ou
 
 void Emitter::emit_scope(int depth, const Env& env) {
   in_scope_ = true;
-  split_ = shape_.accumulator_groups > 1 && shape_.factored < 0;
-  const std::vector<Accumulator> scope = accumulators(env, split_);
+  const std::vector<Accumulator> scope = accumulators(env);
   const bool dense_output = shape_.axis == VectorAxis::kDense && !schedule::output_is_sparse(op());
   const bool from_output = buffered_ || (dense_output && !shape_.stores && !shape_.copies_are_outputs);
   declare(scope, from_output);
@@ -128,14 +133,13 @@ void Emitter::emit_scope(int depth, const Env& env) {
   } else {
     emit_nest(depth, env);
   }
-  split_ = shape_.accumulator_groups > 1 && shape_.factored < 0;
   emit_flush(scope);
   in_scope_ = false;
 }
 
 /// Sums that exceed the registers, in memory of the thread: the output is then written only once.
 void Emitter::emit_row_buffer(int depth, const Env& env) {
-  const std::vector<Accumulator> rows = accumulators(env, false);
+  const std::vector<Accumulator> rows = accumulators(env);
   for (const Accumulator& row : rows) out_.line("alignas(64) value_t buffer_{}[rhs] = {{}};", row.name);
   buffered_ = true;
   emit_nest(depth, env);
@@ -151,9 +155,8 @@ bool Emitter::notes_met(const Loop& l) const {
 /// A loop whose sum is multiplied once by an operand that does not change in it, and not at all where the
 /// loop meets no nonzero: an infinite element would turn the sum of nothing into NaN.
 void Emitter::emit_factored(int depth, const Env& env) {
-  target_ = "t";
-  split_ = shape_.accumulator_groups > 1;
-  const std::vector<Accumulator> sums = accumulators(env, split_);
+  target_ = Target::kFactored;
+  const std::vector<Accumulator> sums = accumulators(env);
   const bool notes = notes_met(loop(depth));
   if (notes) {
     out_.open("{{");
@@ -169,19 +172,18 @@ void Emitter::emit_factored(int depth, const Env& env) {
   const int count = vectors_per_accumulator();
   for (const Accumulator& sum : sums) {
     if (sum.copy > 0) continue;
-    const std::string stem = sum.name.substr(0, sum.name.find("_u"));
     for (int v = 0; v < count; ++v) {
       std::string all = fmt::format("{}_{}", sum.name, v);
       for (int group = 1; group < shape_.accumulator_groups; ++group)
-        all += fmt::format(" + {}_u{}_{}", stem, group, v);
-      out_.line("c{}_{} += {} * ({});", stem.substr(1), v, operand_vector(shape_.factored, env, v), all);
+        all += fmt::format(" + {}_{}", accumulator_of(sum.env, group), v);
+      out_.line("{}_{} += {} * ({});", name_of(Target::kOutput, sum.env), v,
+                operand_vector(shape_.factored, env, v), all);
     }
   }
   if (notes) out_.close();
   pop();
   out_.close();
-  target_ = "c";
-  split_ = false;
+  target_ = Target::kOutput;
 }
 
 /// Names the values, the rows of operands and those of results that the body of `env` needs. Steps over a
@@ -191,7 +193,7 @@ void Emitter::name_what_steps_share(const Env& env) {
     value_of(leaf.env);
     for (const auto& operand : operands()) row(leaf.env, operand.second);
   }
-  for (const Accumulator& acc : accumulators(env, false)) output_row(acc);
+  for (const Accumulator& acc : accumulators(env)) output_row(acc);
 }
 
 void Emitter::emit_body(const Env& env) {

@@ -35,15 +35,15 @@ std::string Emitter::output_row(const Accumulator& acc) {
 
 void Emitter::emit_flush(const std::vector<Accumulator>& all) {
   const int count = vectors_per_accumulator();
-  if (split_) {
+  if (in_groups()) {
     for (const Accumulator& acc : all)
       if (acc.copy > 0)
         for (int v = 0; v < count; ++v)
-          out_.line("{}_{} += {}_{};", acc.name.substr(0, acc.name.find("_u")) + "_u0", v, acc.name, v);
+          out_.line("{}_{} += {}_{};", accumulator_of(acc.env, 0), v, acc.name, v);
   }
   if (op() == Op::kSddmm) return flush_sparse(all);
   for (const Accumulator& acc : all) {
-    if (split_ && acc.copy > 0) continue;
+    if (in_groups() && acc.copy > 0) continue;
     if (op() == Op::kSpmv) {
       flush_spmv(acc);
     } else {

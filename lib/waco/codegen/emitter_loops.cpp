@@ -17,7 +17,7 @@ void Emitter::emit_nest(int depth, const Env& env) {
   hoist_operands(depth, env);
   if (depth == shape_.scope_depth && !in_scope_ && !steps_hold_scope()) {
     shape_.row_buffer ? emit_row_buffer(depth, env) : emit_scope(depth, env);
-  } else if (depth == shape_.nest.innermost_sparse && shape_.factored >= 0 && target_ == "c") {
+  } else if (depth == shape_.nest.innermost_sparse && shape_.factored >= 0 && target_ == Target::kOutput) {
     emit_factored(depth, env);
   } else if (depth == shape_.nest.num_runtime) {
     emit_body(env);
@@ -283,7 +283,7 @@ void Emitter::emit_dense_steps(int num_vectors, const Body& body) {
 void Emitter::emit_after_binding(int depth, Env env) {
   int blocks = 0;
   for (const int group : loop(depth).located) blocks += emit_locate(group, env);
-  if (target_ == "t" && notes_met(loop(depth))) out_.line("met = true;");
+  if (target_ == Target::kFactored && notes_met(loop(depth))) out_.line("met = true;");
   emit_nest(depth + 1, env);
   for (int b = 0; b < blocks; ++b) {
     pop();

@@ -96,11 +96,12 @@ std::string Emitter::named(const std::string& key, const std::string& type, cons
   return name;
 }
 
-Env Emitter::bind(const Env& env, const Loop& loop, const std::string& value, bool constant) const {
+Env Emitter::bind(const Env& env, Var inner, int value) const {
+  const auto index = static_cast<size_t>(inner.index);
   Env result = env;
-  const Var var = loop.vars[0];
-  result.coordinate[static_cast<size_t>(var.index)][var.inner] = value;
-  result.constant[static_cast<size_t>(var.index)][var.inner] = constant;
+  result.coordinate[index][1] = std::to_string(value);
+  result.constant[index][1] = true;
+  result.unrolled[index] = value;
   resolve(result);
   return result;
 }
