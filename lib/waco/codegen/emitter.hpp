@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -122,8 +123,10 @@ class Emitter {
   void emit_flush(const std::vector<Accumulator>& accumulators);
   void flush_dense(const Accumulator& accumulator);
   void flush_sparse(const std::vector<Accumulator>& accumulators);
-  void flush_sparse(const Accumulator& accumulator);
-  std::optional<int> offset_of(const Accumulator& accumulator) const;
+  bool outputs_adjoin() const;
+  int offset_of(const Accumulator& accumulator) const;
+  void flush_together(std::span<const Accumulator* const> run);
+  void flush_one(const Accumulator& accumulator);
   std::string neighbours_added(const std::string& a, const std::string& b, int lanes, int group,
                                int unit) const;
   std::string joint_sums(std::vector<std::string> vectors);
@@ -170,6 +173,7 @@ class Emitter {
   schedule::Op op() const { return shape_.point.problem.op; }
   bool is_dense(schedule::Var var) const { return var.index >= schedule::sparse_order(op()); }
   bool is_output(schedule::Var var) const;
+  bool is_unrolled(schedule::Var var) const;
   int split(int mode) const { return format().split[static_cast<size_t>(mode)]; }
   int num_levels() const { return static_cast<int>(format().levels.size()); }
   /// Nonzeros in flight take the groups of the innermost accumulators in turn.

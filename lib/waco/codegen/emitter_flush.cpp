@@ -1,17 +1,14 @@
 // From accumulators to the output: sums of lanes, stores, guards at the edge of the matrix (see emitter.hpp).
 #include <algorithm>
 #include <bit>
-#include <iterator>
-#include <map>
-#include <optional>
 
 #include "waco/codegen/emitter.hpp"
 
 namespace waco::codegen {
 
+using schedule::Level;
 using schedule::Loop;
 using schedule::Op;
-using schedule::Var;
 
 /// The vectors of an accumulator as one.
 std::string Emitter::added_up(const std::string& name, int count) const {
@@ -93,74 +90,63 @@ void Emitter::flush_row_buffer(const Accumulator& acc) {
   if (guard) out_.close();
 }
 
-/// How many stored values after the first nonzero in flight's first one an accumulator's output lies: given
-/// by the nonzero and by the unrolled U levels below it. None where others decide as well.
-std::optional<int> Emitter::offset_of(const Accumulator& acc) const {
+/// Whether the outputs in flight lie one after the other: nothing but the nonzero and the unrolled U levels
+/// right below it tells them apart.
+bool Emitter::outputs_adjoin() const {
   const auto& levels = format().levels;
-  const auto& loops = shape_.nest.loops;
-  const auto is_unrolled = [](const Loop& l) { return l.unrolled; };
-  int first_inner = num_levels();
-  for (; first_inner > 0; --first_inner) {
-    const auto& level = levels[static_cast<size_t>(first_inner - 1)];
-    if (level.kind != schedule::LevelKind::kUncompressed ||
-        std::none_of(loops.begin(), loops.end(),
-                     [&](const Loop& l) { return is_unrolled(l) && l.vars[0] == level.var; }))
-      break;
-  }
-  if (std::count_if(loops.begin(), loops.end(), is_unrolled) != num_levels() - first_inner)
-    return std::nullopt;
-  if (copies_ > 1) {
-    const Loop& nonzeros = loop(shape_.nest.innermost_sparse);
-    if (nonzeros.level + static_cast<int>(nonzeros.vars.size()) != first_inner) return std::nullopt;
-  }
+  const auto at_run_time = [&](const Level& level) { return !is_unrolled(level.var); };
+  if (!std::is_partitioned(levels.begin(), levels.end(), at_run_time)) return false;
+  if (copies_ == 1) return true;
+  const Loop& nonzeros = loop(shape_.nest.innermost_sparse);
+  return nonzeros.level + static_cast<int>(nonzeros.vars.size()) ==
+         std::count_if(levels.begin(), levels.end(), at_run_time);
+}
+
+/// How many stored values after the first one in flight the output lies, where these adjoin.
+int Emitter::offset_of(const Accumulator& acc) const {
   int offset = acc.copy;
-  for (int level = first_inner; level < num_levels(); ++level) {
-    const Var var = levels[static_cast<size_t>(level)].var;
-    offset = offset * split(var.index) + std::stoi(acc.env.coordinate[static_cast<size_t>(var.index)][1]);
-  }
+  for (const Level& level : format().levels)
+    if (is_unrolled(level.var))
+      offset = offset * split(level.var.index) + acc.env.unrolled[static_cast<size_t>(level.var.index)];
   return offset;
 }
 
 /// Outputs that lie one after the other are summed up together, a power of two of them at a time.
 void Emitter::flush_sparse(const std::vector<Accumulator>& all) {
   constexpr size_t kFewestTogether = 4;  // two took up to 1.2 times as long as one by one
-  std::map<int, const Accumulator*> by_offset;
-  if (shape_.axis == VectorAxis::kDense)
-    for (const Accumulator& acc : all)
-      if (const auto offset = offset_of(acc)) by_offset[*offset] = &acc;
-  if (by_offset.size() != all.size()) {
-    for (const Accumulator& acc : all) flush_sparse(acc);
-    return;
-  }
-  for (auto next = by_offset.begin(); next != by_offset.end();) {
-    std::vector<const Accumulator*> run;
-    for (auto it = next; it != by_offset.end() && it->first == next->first + static_cast<int>(run.size()) &&
-                         static_cast<int>(run.size()) < shape_.lanes;
-         ++it)
-      run.push_back(it->second);
-    run.resize(std::bit_floor(run.size()));
-    std::advance(next, run.size());
-    if (run.size() < kFewestTogether) {
-      for (const Accumulator* acc : run) flush_sparse(*acc);
-      continue;
+  std::vector<const Accumulator*> order;
+  for (const Accumulator& acc : all) order.push_back(&acc);
+  const bool adjoin = outputs_adjoin();
+  if (adjoin) std::ranges::sort(order, {}, [&](const Accumulator* acc) { return offset_of(*acc); });
+  for (std::span<const Accumulator*> rest = order; !rest.empty();) {
+    const size_t most = std::bit_floor(std::min(rest.size(), static_cast<size_t>(shape_.lanes)));
+    const size_t count = adjoin && most >= kFewestTogether ? most : 1;
+    if (count == 1) {
+      flush_one(*rest[0]);
+    } else {
+      flush_together(rest.first(count));
     }
-    std::vector<std::string> vectors;
-    for (const Accumulator* acc : run) {
-      vectors.push_back(acc->name + "_0");
-      if (const int count = vectors_per_accumulator(); count > 1) {
-        vectors.back() = fresh("all");
-        out_.line("const vec{} {} = {};", vec(), vectors.back(), added_up(acc->name, count));
-      }
-    }
-    const std::string sums = joint_sums(std::move(vectors));
-    const std::string& position = run[0]->env.position[static_cast<size_t>(num_levels() - 1)];
-    std::string value = fmt::format("load{}(vals + {}) * {}", run.size(), position, sums);
-    if (!shape_.stores) value = fmt::format("load{}(out + {}) + {}", run.size(), position, value);
-    out_.line("store{}(out + {}, {});", run.size(), position, value);
+    rest = rest.subspan(count);
   }
 }
 
-void Emitter::flush_sparse(const Accumulator& acc) {
+void Emitter::flush_together(std::span<const Accumulator* const> run) {
+  const int count = vectors_per_accumulator();
+  std::vector<std::string> vectors;
+  for (const Accumulator* acc : run) {
+    vectors.push_back(acc->name + "_0");
+    if (count == 1) continue;
+    vectors.back() = fresh("all");
+    out_.line("const vec{} {} = {};", vec(), vectors.back(), added_up(acc->name, count));
+  }
+  const std::string sums = joint_sums(std::move(vectors));
+  const std::string& position = run[0]->env.position[static_cast<size_t>(num_levels() - 1)];
+  std::string value = fmt::format("load{}(vals + {}) * {}", run.size(), position, sums);
+  if (!shape_.stores) value = fmt::format("load{}(out + {}) + {}", run.size(), position, value);
+  out_.line("store{}(out + {}, {});", run.size(), position, value);
+}
+
+void Emitter::flush_one(const Accumulator& acc) {
   const std::string& position = acc.env.position[static_cast<size_t>(num_levels() - 1)];
   out_.line("out[{}] {} {} * {};", position, shape_.stores ? "=" : "+=", value_of(acc.env),
             sum_of(acc.name, vectors_per_accumulator()));

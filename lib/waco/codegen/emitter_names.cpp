@@ -1,6 +1,8 @@
 // Names and expressions: coordinates, level positions and rows of dense operands (see emitter.hpp).
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "waco/base/error.hpp"
 #include "waco/codegen/emitter.hpp"
 
@@ -14,6 +16,11 @@ bool Emitter::is_output(Var var) const {
   return schedule::index_is_output(op(), var.index);
 }
 
+bool Emitter::is_unrolled(Var var) const {
+  return std::any_of(shape_.nest.loops.begin(), shape_.nest.loops.end(),
+                     [&](const Loop& loop) { return loop.unrolled && loop.vars[0] == var; });
+}
+
 std::string Emitter::vec() const {
   return std::to_string(shape_.lanes);
 }
@@ -25,9 +32,7 @@ std::string Emitter::pick(const std::string& a, const std::string& b, const std:
 int Emitter::operand_width() const {
   if (op() != schedule::Op::kSpmv) return 0;
   if (shape_.axis == VectorAxis::kBlock) return shape_.lanes;
-  for (const Loop& loop : shape_.nest.loops)
-    if (loop.unrolled && loop.vars[0] == Var{1, true}) return split(1);
-  return 0;
+  return is_unrolled({1, true}) ? split(1) : 0;
 }
 
 bool Emitter::reads_past_edge() const {
@@ -51,9 +56,7 @@ std::string Emitter::extent(Var var) const {
 
 std::string Emitter::level_extent(int level) const {
   const Var var = format().levels[static_cast<size_t>(level)].var;
-  for (const Loop& loop : shape_.nest.loops)
-    if (loop.unrolled && loop.vars[0] == var) return std::to_string(split(var.index));
-  return fmt::format("n{}", level);
+  return is_unrolled(var) ? std::to_string(split(var.index)) : fmt::format("n{}", level);
 }
 
 std::string Emitter::parent_position(const Env& env, int level) const {
