@@ -36,8 +36,9 @@ void check_calibrated(const Options& options, bool any_inputs) {
 }
 
 void add_input_options(CLI::App& app, Options& options) {
-  app.add_option("MATRIX", options.inputs.paths,
-                 "Matrix Market or FROSTT files, plain or gzipped, or folders of them; - is stdin");
+  app.add_option(
+      "MATRIX", options.inputs.paths,
+      "Matrix Market or FROSTT files, plain or gzipped, archives of SuiteSparse, or folders; - is stdin");
   app.add_option("--list", options.inputs.lists, "File with an input a line; - is stdin");
   app.add_option("--shard", options.shard,
                  "Part of the list to do, such as 0/4; by default the Slurm array task's");

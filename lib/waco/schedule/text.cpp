@@ -48,7 +48,8 @@ std::string to_text(const SuperSchedule& point) {
   const ComputeSchedule& compute = point.compute;
   std::string text = fmt::format("{} | A: {} | loop:", to_text(point.problem), to_text(point.format, op));
   for (const Var var : compute.loops) text += fmt::format(" {}", var_name(point, var));
-  if (compute.dense_tile > 0) text += fmt::format(" [{}/{}]", index_name(op, sparse_order(op)), compute.dense_tile);
+  if (compute.dense_tile > 0)
+    text += fmt::format(" [{}/{}]", index_name(op, sparse_order(op)), compute.dense_tile);
   text += fmt::format(" | par: {}", parallel_text(point));
   std::string extras;
   if (compute.unroll != 1) extras += fmt::format(" unroll {}", compute.unroll);
