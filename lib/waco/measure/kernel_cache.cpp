@@ -112,7 +112,7 @@ CompiledKernel KernelCache::get(const CompileRequest& request, double timeout_s,
     CompiledKernel kernel;
     kernel.library = folder / (name + ".so");
     kernel.from_cache = true;
-    note_use(folder_ / (name + ".json"));
+    note_use(folder / (name + ".json"));
     return kernel;
   }
   if (compiling_ == Compiling::kNever) {
