@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -170,6 +171,37 @@ TEST_CASE("trainer: an input that a first model could not learn from has no effe
     doubles.push_back(&training[n]->group);
   }
   CHECK(metrics_of(doubles, costs_of(second, judged, loss).corrected).pairwise_accuracy > 0.6);
+}
+
+TEST_CASE("trainer: a category that a first model never saw begins with little effect, and is learned",
+          "[train]") {
+  TemporaryFolder folder;
+  Network second = data().network(2);
+  second.clear_unused_rows(data().training);
+  const auto drawn = weights_of(second);
+  const std::string name = "embedder.table.threads.weight";
+  std::set<size_t> used;  // rows of it
+  for (size_t at = 0; at < drawn.at(name).size(); ++at)
+    if (drawn.at(name)[at] != 0) used.insert(at / Dims::kTable);
+  REQUIRE(used.size() > 1);
+  model::TensorFile first = data().network().save();
+  std::vector<float> table = first.tensors().at(name).data;
+  const auto begin = static_cast<std::ptrdiff_t>(*used.begin() * Dims::kTable);
+  std::fill_n(table.begin() + begin, Dims::kTable, 0.0F);
+  first.set(name, first.tensors().at(name).shape, table);
+
+  second.start_from(first, false);
+  CHECK(weights_of(second).at(name) == table);
+  Network learning = data().network(2);
+  learning.clear_unused_rows(data().training);
+  learning.start_from(first);
+  const std::vector<float> started = weights_of(learning).at(name);
+  for (size_t at = 0; at < table.size(); ++at)
+    CHECK(started[at] == Approx(at / Dims::kTable == *used.begin() ? 0.1F * drawn.at(name)[at] : table[at]));
+  train_network(learning, data().training, data().validation, options_of(3), folder.path() / "c", false, {});
+  const std::vector<float> learned = weights_of(learning).at(name);
+  CHECK_FALSE(
+      std::equal(started.begin() + begin, started.begin() + begin + Dims::kTable, learned.begin() + begin));
 }
 
 TEST_CASE("trainer: with frozen embeddings only the predictor changes", "[train]") {

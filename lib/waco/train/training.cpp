@@ -234,7 +234,8 @@ History train(Network& network, const Data& data, const TrainingOptions& options
   network.standardise(data.training);
   network.clear_unused_rows(data.training);
   if (!options.init.empty())
-    network.start_from(load_weights(options.init, data.records.op, options.extractor));
+    network.start_from(load_weights(options.init, data.records.op, options.extractor),
+                       !training.freeze_embeddings);
   History history = train_network(network, data.training, data.validation, training, folder.checkpoint(),
                                   options.resume, stop);
   if (history.best == 0)

@@ -15,6 +15,10 @@ namespace {
 // An input that hardly varies while training says nothing, and must not say anything later.
 constexpr double kLeastDeviation = 1e-4;
 constexpr double kFirstSlope = 0.5;
+/// Of what is drawn for a table, the share that a category begins with which a first network never saw: a row
+/// of zeros would stay so, as nothing behind it has a slope there, and a whole one be noise in what was
+/// learned.
+constexpr double kNewRow = 0.1;
 
 std::vector<float> values_of(const torch::Tensor& tensor) {
   const torch::Tensor flat = tensor.detach().to(torch::kFloat32).contiguous();
@@ -248,13 +252,24 @@ void Network::load(const model::TensorFile& file) {
     for (auto& [name, tensor] : *tensors) assign(tensor, file.get(name, tensor.sizes().vec()).data);
 }
 
-void Network::start_from(const model::TensorFile& file) {
+void Network::start_from(const model::TensorFile& file, bool embeddings_learn) {
   const model::TensorFile own = save();
   load(file);
+  if (embeddings_learn)
+    for (const schedule::CategoryField& field : dims_.categories) begin_new_rows(field.name, own);
   if (!extractor_) begin_new_inputs("features", own, "pattern.fc1", 0);
   begin_new_inputs("problem", own, "pattern.fc1", dims_.extracted);
   begin_new_inputs("numbers", own, "embedder.numbers", 0);
   begin_new_inputs("terms", own, "correct.terms", 0);
+}
+
+void Network::begin_new_rows(const std::string& field, const model::TensorFile& own) {
+  const torch::NoGradGuard no_grad;
+  const std::string name = "embedder.table." + field + ".weight";
+  torch::Tensor table = weights_.at(name);
+  const torch::Tensor drawn = torch::tensor(own.get(name, table.sizes().vec()).data).view(table.sizes());
+  const torch::Tensor is_new = table.eq(0).all(1, true);  // [rows, 1]
+  table.copy_(torch::where(is_new, kNewRow * drawn, table));
 }
 
 void Network::begin_new_inputs(const std::string& input, const model::TensorFile& own,

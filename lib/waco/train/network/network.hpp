@@ -76,8 +76,10 @@ class Network {
   /// Throws InputError when a tensor is missing or has another shape.
   void load(const model::TensorFile& file);
   /// As `load`, to learn on from it: real-valued inputs that were the same in all of that network's examples,
-  /// which it could not learn from, keep the standardisation they have, and start without an effect.
-  void start_from(const model::TensorFile& file);
+  /// which it could not learn from, keep the standardisation they have, and start without an effect; rows of
+  /// tables that are 0 there and not here (clear_unused_rows) keep a small part of what they have, where
+  /// `embeddings_learn`.
+  void start_from(const model::TensorFile& file, bool embeddings_learn = true);
 
  private:
   void add_linear(const std::string& name, int64_t outputs, int64_t inputs, bool bias = true);
@@ -85,6 +87,8 @@ class Network {
   /// `first`, of a layer's weights.
   void begin_new_inputs(const std::string& input, const model::TensorFile& own, const std::string& layer,
                         int64_t first);
+  /// Gives rows of a category's table that are 0 a part of those of `own`.
+  void begin_new_rows(const std::string& field, const model::TensorFile& own);
   void set_input(const std::string& name, const std::vector<std::vector<float>>& rows);
   torch::Tensor standardised(const std::string& input, const torch::Tensor& values) const;
   torch::Tensor linear(const std::string& name, const torch::Tensor& input) const;
