@@ -14,6 +14,9 @@
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/random.hpp"
+#include "waco/model/learned/cost_features.hpp"
+#include "waco/pattern/pattern_features.hpp"
+#include "waco/schedule/encoding.hpp"
 #include "waco/train/checkpoint.hpp"
 
 namespace waco::train {
@@ -246,6 +249,7 @@ class Training {
 std::string fingerprint_of(const Dims& dims, const Examples& training, const Examples& validation,
                            const TrainerOptions& options) {
   std::string text = to_json(options).dump() + to_json(dims).dump() + options.start;
+  text += fmt::format("{} {} {}", pattern::kFeatureVersion, schedule::kEncodingVersion, model::kTermsVersion);
   for (const Examples* examples : {&training, &validation}) {
     text += "\n";
     for (const Example* example : *examples) {
