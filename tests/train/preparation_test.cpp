@@ -62,6 +62,31 @@ TEST_CASE("preparation: of several files of a name the one with the pattern is t
   CHECK(files.find(records.groups[1]).size() == 1);  // the other need not be read again
 }
 
+TEST_CASE("preparation: matrices are found under names that do not say what they are", "[train]") {
+  TemporaryFolder folder;
+  const auto write = [&](const std::string& name, const std::string& text) {
+    write_file_atomically(folder.path() / name, text);
+    return (folder.path() / name).string();
+  };
+  const std::string gzip = write("a.gz.bak", "\x1f\x8b\x08 and so on");
+  const std::string plain = write("b.txt", "%%MatrixMarket matrix coordinate pattern general\n1 1 0\n");
+  const std::string listed = write("c.tar.gz", "");
+  const std::string list = write("list", listed + "\n");
+  const MatrixFiles files({gzip, plain, list});
+  const auto found = [&](const std::string& source) {
+    Group group;
+    group.source = source;
+    return files.find(group).size();
+  };
+  CHECK(found("a.gz.bak") == 1);
+  CHECK(found("b.txt") == 1);
+  CHECK(found("c.tar.gz") == 1);
+  CHECK(found("d.mtx") == 0);
+  Group archive;
+  archive.source = "c.tar.gz";
+  CHECK(MatrixFiles({folder.path().string()}).find(archive).size() == 1);
+}
+
 TEST_CASE("preparation: terms are those of the machine that measured, where the dataset tells", "[train]") {
   TemporaryFolder folder;
   const auto file = testing::write_small_dataset(folder.path(), 4, 6);

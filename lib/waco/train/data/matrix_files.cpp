@@ -5,8 +5,11 @@
 #include <filesystem>
 #include <sstream>
 
+#include "waco/base/byte_source.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
+#include "waco/base/gzip.hpp"
+#include "waco/base/tar.hpp"
 #include "waco/matrix/line.hpp"
 
 namespace waco::train {
@@ -14,9 +17,17 @@ namespace fs = std::filesystem;
 namespace {
 
 bool names_matrix(std::string_view name) {
-  for (const char* end : {".mtx", ".mtx.gz", ".tns", ".tns.gz"})
+  for (const char* end : {".mtx", ".mtx.gz", ".tns", ".tns.gz", ".tar", ".tar.gz", ".tgz"})
     if (name.ends_with(end)) return true;
   return false;
+}
+
+/// Whether a file of any name is a matrix by what it begins with, where a list would be text.
+bool begins_as_matrix(const std::string& path) {
+  constexpr size_t kHeadBytes = 512;
+  FileSource source(path);
+  const std::string head = read_up_to(source, kHeadBytes);
+  return is_gzip(head) || is_tar(head) || head.starts_with("%%MatrixMarket");
 }
 
 }  // namespace
@@ -28,10 +39,9 @@ MatrixFiles::MatrixFiles(const std::vector<std::string>& places) {
       add_folder(place);
     } else if (!fs::exists(place, error)) {
       throw InputError(place, 0, "there is no such file or folder");
-    } else if (names_matrix(place)) {
-      add_file(place);
     } else {
-      add_list(place);
+      add_file(place);
+      if (!names_matrix(place) && !begins_as_matrix(place)) add_list(place);
     }
   }
 }
