@@ -59,3 +59,12 @@ TEST_CASE("pattern_profile: heaviest rows and padding follow the row lengths", "
   CHECK(profile.padded_nonzeros(4) == 16);
   CHECK(profile.longest_rows_share(0.5) == Approx(5.0 / 7));
 }
+
+TEST_CASE("pattern_profile: empty rows behind a dense one are no panel", "[model]") {
+  std::set<std::pair<int64_t, int64_t>> entries;
+  for (int64_t column = 0; column < 150000; column++) entries.emplace(0, column);
+  const auto tensor = waco::test::from_entries(10, 200000, entries);
+  PatternProfile profile(tensor);
+  CHECK(profile.distinct({2, 2, 0}) == Approx(75000).epsilon(0.01));
+  CHECK(profile.distinct({4, 1, 0}) == Approx(150000).epsilon(0.01));
+}

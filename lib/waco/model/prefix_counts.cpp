@@ -105,7 +105,7 @@ void PatternProfile::choose_panels() {
     int64_t row = std::max<int64_t>(coords_[0][static_cast<size_t>(at)], end_row);
     const int64_t begin_row = row;
     while (row < rows && row_pointers_[row] - row_pointers_[begin_row] < kPanelNonzeros / num_panels) row++;
-    if (row == begin_row) continue;
+    if (row_pointers_[row] == row_pointers_[begin_row]) continue;
     panels_.push_back({row_pointers_[begin_row], row_pointers_[row]});
     end_row = row;
   }
