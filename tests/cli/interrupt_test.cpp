@@ -99,6 +99,21 @@ TEST_CASE("cli: a stopped run reports its best so far as incomplete", "[cli]") {
   }
 }
 
+TEST_CASE("cli: a run whose last rounds of neighbours the budget left out says so", "[cli]") {
+  Workspace work;
+  Program program =
+      tune().with(work.matrix(), "--op", "spmv", "--top", "2", "--model", "none", "--budget", "8", "--json");
+  // Neighbours compile until the time for them is over.
+  set_compiler(program, work, "echo x >> $note; [ $(wc -l < $note) -le 4 ] || sleep 7 ;;");
+  const RunResult result = program.run();
+  INFO(result.err);
+  REQUIRE(result.ok());
+  const json document = json::parse(result.out);
+  CHECK(document.at("complete") == false);
+  CHECK(document.at("stopped_by") == "the time budget is spent");
+  CHECK(document.at("best").at("verified") == true);
+}
+
 TEST_CASE("cli: a spent budget still answers with fixed_csr or better", "[cli]") {
   Workspace work;
   const RunResult result = tune().with(work.matrix(), "--op", "spmv", "--budget", "0.001", "--json").run();

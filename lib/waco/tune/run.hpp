@@ -85,6 +85,7 @@ class Run {
   std::optional<measure::Session> session_;
   std::vector<Candidate*> batch_;  ///< that is being measured
   std::vector<measure::Measurement> finals_;
+  bool refinement_cut_ = false;  ///< by the budget, before its last round was over
   bool final_skipped_ = false;
   double compile_ns_ = 0;  ///< of the kernel that forecasts are of, where it is not in the cache
   size_t num_found_ = 0;   ///< candidates, before their neighbours were added

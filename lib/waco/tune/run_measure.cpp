@@ -79,7 +79,9 @@ void Run::refine() {
   if (!options_.points.empty() || num_neighbours == 0) return;
   std::vector<Candidate>& candidates = result_.candidates;
   const Calls calls{options_.calls, result_.baseline->median_ns()};
-  for (int round = 0; round < plan_.refinements && !first_budget_.stop_requested(); ++round) {
+  for (int round = 0; round < plan_.refinements; ++round) {
+    refinement_cut_ = first_budget_.stop_requested();
+    if (refinement_cut_) return;
     const std::vector<SuperSchedule> best = pick_finalists(candidates, kRefinedPoints, calls);
     const std::vector<Candidate> next = ranking_->neighbours(best, candidates, num_neighbours);
     if (next.empty()) return;
@@ -90,7 +92,8 @@ void Run::refine() {
     for (Candidate& candidate : candidates)
       if (!candidate.measured) batch.push_back(&candidate);
     measure(batch);
-    std::erase_if(candidates, [](const Candidate& candidate) { return !candidate.measured; });
+    const auto is_open = [](const Candidate& candidate) { return !candidate.measured; };
+    refinement_cut_ = std::erase_if(candidates, is_open) > 0;
     sort_candidates(candidates);
     spdlog::info("{} neighbours of the best measured: {:.2f}x", candidates.size() - num_before,
                  candidates[0].measurement.speedup.median);

@@ -166,7 +166,7 @@ void Run::note_stop() {
   const bool all_measured = std::all_of(result_.candidates.begin(), result_.candidates.end(),
                                         [](const Candidate& candidate) { return candidate.measured; });
   const bool none = result_.effort == Effort::kNone || (result_.verdict && !result_.verdict->chosen);
-  const bool done = none ? result_.best.has_value() : all_measured && !final_skipped_;
+  const bool done = none ? result_.best.has_value() : all_measured && !refinement_cut_ && !final_skipped_;
   if (done && !signals_.stop_requested()) return;
   const std::string_view reason =
       whole_budget_.stop_requested() ? whole_budget_.reason() : first_budget_.reason();
