@@ -36,6 +36,15 @@ index::FastestRecords fastest_in(const std::filesystem::path& dataset) {
 
 }  // namespace
 
+TEST_CASE("vertex: some of three threads are two", "[index]") {
+  const auto space = space_of(Op::kSpmv, 3);
+  const SuperSchedule point = parse("spmv f64 | A: i:U k:C | loop: i k | par: i static x2");
+  const auto back = index::bind(index::as_vertex(point, 3), space);
+  REQUIRE(back);
+  CHECK(schedule::to_text(*back) == schedule::to_text(point));
+  CHECK_FALSE(index::bind(index::as_vertex(point, 3), space_of(Op::kSpmv, 2)));
+}
+
 TEST_CASE("vertex: a point bound to its own problem again is the same point", "[index]") {
   for (const Op op : kOps) {
     const auto space = space_of(op, 8);

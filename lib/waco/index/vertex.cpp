@@ -25,7 +25,7 @@ SuperSchedule on_machine(const SuperSchedule& vertex, int max_threads) {
   SuperSchedule point = vertex;
   if (point.compute.parallel < 0) return point;
   const bool all = vertex.compute.threads == kAllThreads;
-  point.compute.threads = std::clamp(all ? max_threads : max_threads / 2, 1, 1024);
+  point.compute.threads = std::clamp(all ? max_threads : (max_threads + 1) / 2, 1, 1024);
   return schedule::canonical(point);
 }
 
