@@ -186,3 +186,15 @@ TEST_CASE("corpus: recipes that can't be understood are usage errors", "[matrix]
   CHECK_THROWS_AS(make({"a", "a", "synthetic: fem n=3"}), UsageError);
   CHECK_THROWS_AS(make({"a", "a", "/nowhere/a.mtx"}), InputError);
 }
+
+TEST_CASE(
+    "corpus: a record's source has the file's name and the steps behind it, whatever its folders are called",
+    "[matrix]") {
+  const auto source = [](const std::string& text) { return record_source({"m", "m", text}); };
+  CHECK(source("/a/m.mtx") == "m.mtx");
+  CHECK(source("/a | b/m.mtx") == "m.mtx");
+  CHECK(source("/a | b/m | n.mtx") == "m | n.mtx");
+  CHECK(source(kPrefix + "stencil2d n=20") == kPrefix + "stencil2d n=20");
+  for (const CorpusItem& item : augmented(file_item("/a | b/m.mtx"), {900, 900}, 5000, 2, 1))
+    CHECK(record_source(item) == "m.mtx" + item.source.substr(std::string("/a | b/m.mtx").size()));
+}

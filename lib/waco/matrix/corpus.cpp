@@ -2,6 +2,7 @@
 #include "waco/matrix/corpus.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "waco/matrix/synthetic.hpp"
 
 namespace waco::matrix {
+namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kStep = " | ";
@@ -104,6 +106,12 @@ std::vector<CorpusItem> augmented(const CorpusItem& original, const std::vector<
     items.push_back(item);
   }
   return items;
+}
+
+std::string record_source(const CorpusItem& item) {
+  if (item.source.starts_with(kSynthetic)) return item.source;
+  const std::string file = split(item.source).base;
+  return fs::path(file).filename().string() + item.source.substr(file.size());
 }
 
 ReadResult read_item(const CorpusItem& item, const ReadOptions& options) {

@@ -45,6 +45,10 @@ constexpr int64_t kMostAugmentedNonzeros = 10'000'000;
 std::vector<CorpusItem> augmented(const CorpusItem& original, const std::vector<int64_t>& dims,
                                   int64_t num_nonzeros, int copies, uint64_t seed);
 
+/// What records call an item's source: its path without the folder, or its recipe. Files of one name are told
+/// apart by their patterns' hashes.
+std::string record_source(const CorpusItem& item);
+
 /// Reads or generates the tensor of an item; its name is the item's. The same item gives the same tensor on
 /// every machine and with any number of threads. Throws InputError and EnvironmentError as read_tensor()
 /// does, and UsageError for a recipe that can't be understood.

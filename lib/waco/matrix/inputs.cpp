@@ -112,11 +112,4 @@ std::vector<CorpusItem> gather_items(const InputOptions& options, int order, uin
   return items;
 }
 
-std::string record_source(const CorpusItem& item) {
-  if (item.source.starts_with(kSynthetic)) return item.source;
-  // Behind the path of a file there may be steps, " | step".
-  const size_t steps = std::min(item.source.find(" | "), item.source.size());
-  return fs::path(item.source.substr(0, steps)).filename().string() + item.source.substr(steps);
-}
-
 }  // namespace waco::matrix

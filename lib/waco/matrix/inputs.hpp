@@ -23,8 +23,4 @@ struct InputOptions {
 /// is named, and InputError for a list that can't be read and for paths that are not there.
 std::vector<CorpusItem> gather_items(const InputOptions& options, int order, uint64_t seed);
 
-/// What records call an item's source: its path without the folder, or its recipe. Files of one name are told
-/// apart by their patterns' hashes.
-std::string record_source(const CorpusItem& item);
-
 }  // namespace waco::matrix
