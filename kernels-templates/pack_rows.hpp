@@ -4,18 +4,19 @@
 
 #include "pack_state.hpp"
 
-/* The sign bit is set when some nonzero of begin .. end-1, begin > 0, is out of range in the modes below the
-   first or does not come after the one before. Without branches: differences of coordinates in range do not
-   overflow, and -x of a difference x >= 0 is negative unless x is 0. */
+/* The sign bit is set when some nonzero of begin .. end-1, begin > 0, is out of range or does not come after
+   the one before. Without branches: differences of coordinates in range do not overflow, and -x of a
+   difference x >= 0 is negative unless x is 0. */
 static inline uint64_t waco_disorder(const struct waco_packer* p, const int64_t* rows, int64_t begin,
                                      int64_t end) {
   const int64_t *k = p->coords[1], *l = p->coords[2];
-  const uint64_t last_k = (uint64_t)(p->dims[1] - 1);
+  const uint64_t last_row = (uint64_t)(p->dims[0] - 1), last_k = (uint64_t)(p->dims[1] - 1);
   uint64_t bad = 0;
   if (p->format->order == 2) {
     for (int64_t n = begin; n < end; ++n) {
       const uint64_t dr = (uint64_t)rows[n] - (uint64_t)rows[n - 1];
       const uint64_t dk = (uint64_t)k[n] - (uint64_t)k[n - 1];
+      bad |= (uint64_t)rows[n] | (last_row - (uint64_t)rows[n]);
       bad |= dr | (uint64_t)k[n] | (last_k - (uint64_t)k[n]) | ((dk - 1) & ~(0 - dr));
     }
     return bad;
@@ -24,6 +25,7 @@ static inline uint64_t waco_disorder(const struct waco_packer* p, const int64_t*
   for (int64_t n = begin; n < end; ++n) {
     const uint64_t dr = (uint64_t)rows[n] - (uint64_t)rows[n - 1];
     const uint64_t dk = (uint64_t)k[n] - (uint64_t)k[n - 1], dl = (uint64_t)l[n] - (uint64_t)l[n - 1];
+    bad |= (uint64_t)rows[n] | (last_row - (uint64_t)rows[n]);
     bad |= dr | (uint64_t)k[n] | (last_k - (uint64_t)k[n]) | (uint64_t)l[n] | (last_l - (uint64_t)l[n]);
     bad |= (dk | ((dl - 1) & ~(0 - dk))) & ~(0 - dr);
   }

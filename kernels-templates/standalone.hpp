@@ -25,8 +25,8 @@ struct waco_part_plan {
   int32_t chunk;
   int32_t prefetch;
   enum waco_partition_kind partition;
-  /* Working memory for up to `threads` threads: this much, and this much more for every output row (sddmm:
-     for every stored value). */
+  /* Working memory of `threads` threads, which no call exceeds: this much in equal parts, one each, and this
+     much for every output row (sddmm: for every stored value) in equal parts, one each but the first. */
   int64_t scratch_bytes;
   int64_t scratch_bytes_per_row;
 };
@@ -63,6 +63,7 @@ static const struct waco_part_plan waco_plan_parts[] = {
 };
 // waco: default plan end
 
+enum { WACO_MAX_THREADS = 1024 }; /* of a plan, and of a handle */
 enum { WACO_NUM_PARTS = sizeof(waco_plan_parts) / sizeof(waco_plan_parts[0]) };
 static_assert(WACO_NUM_PARTS == 1, "the operand is packed whole");
 
@@ -115,7 +116,9 @@ static int waco_prepare(const struct waco_part_plan* plan, struct waco_part* par
     waco_partition(&part->a, part->threads, plan->partition == WACO_MAY_CUT_ROWS, part->partition);
   }
   const int64_t rows = WACO_PLAN_OP == WACO_SDDMM ? part->a.num_stored : part->a.dim[0];
-  const int64_t scratch_bytes = plan->scratch_bytes + plan->scratch_bytes_per_row * rows;
+  int64_t scratch_bytes = plan->scratch_bytes / plan->threads * part->threads;
+  if (plan->scratch_bytes_per_row > 0)
+    scratch_bytes += plan->scratch_bytes_per_row / (plan->threads - 1) * (part->threads - 1) * rows;
   if (scratch_bytes > 0) {
     part->scratch = waco_allocate(scratch_bytes, 1);
     if (!part->scratch) return WACO_OUT_OF_MEMORY;
@@ -124,7 +127,7 @@ static int waco_prepare(const struct waco_part_plan* plan, struct waco_part* par
 }
 
 static int waco_create(const struct waco_input* input, int32_t threads, int64_t rhs, waco_handle** out) {
-  if (threads < 0) return WACO_BAD_ARGUMENT;
+  if (threads < 0 || threads > WACO_MAX_THREADS) return WACO_BAD_ARGUMENT;
   if (rhs != 0 && rhs != WACO_PLAN_RHS) return WACO_UNFIT;
   waco_handle* handle = (waco_handle*)calloc(1, sizeof(waco_handle));
   if (!handle) return WACO_OUT_OF_MEMORY;
@@ -166,10 +169,14 @@ extern "C" int waco_create_csr(int64_t rows, int64_t cols, const int64_t* row_pt
   *handle = 0;
   if (waco_plan_parts[0].format.order != 2 || rows < 0 || !row_ptr || row_ptr[0] != 0)
     return WACO_BAD_ARGUMENT;
-  uint64_t descents = 0;
-  for (int64_t r = 0; r < rows; ++r) descents |= (uint64_t)row_ptr[r + 1] - (uint64_t)row_ptr[r];
+  /* The sign bit is set where a pointer is out of range or smaller than the one before. */
   const int64_t nnz = row_ptr[rows];
-  if (descents >> 63 || nnz < 0 || (nnz > 0 && (!col_idx || !values))) return WACO_BAD_ARGUMENT;
+  uint64_t bad = (uint64_t)nnz;
+  for (int64_t r = 0; r < rows; ++r) {
+    const uint64_t next = (uint64_t)row_ptr[r + 1];
+    bad |= next | ((uint64_t)nnz - next) | (next - (uint64_t)row_ptr[r]);
+  }
+  if (bad >> 63 || (nnz > 0 && (!col_idx || !values))) return WACO_BAD_ARGUMENT;
   const int64_t dims[3] = {rows, cols, 1};
   const struct waco_input input = {
       dims, nnz, {0, col_idx, 0}, row_ptr, values, (int)sizeof(waco_value), waco_plan_parts[0].crd_bytes};

@@ -111,6 +111,16 @@ TEST_CASE("packer: coordinates are packed as wide as is asked for", "[codegen]")
   }
 }
 
+TEST_CASE("packer: rows that wrap around are refused", "[codegen]") {
+  const int64_t most = int64_t{1} << 62;
+  const std::vector<int64_t> rows{0, most, std::numeric_limits<int64_t>::min(), -most, 1},
+      columns{0, 1, 2, 3, 4};
+  const int64_t dims[] = {2, 8};
+  const int64_t* coords[] = {rows.data(), columns.data()};
+  for (const char* text : {"i:U k:C", "i1:U i0:U k:L i/4", "i1:U k1:C i0:U k0:U i/2 k/2"})
+    CHECK(pack_status(to_abi(format_of(text), Op::kSpmv), dims, 5, coords, 1) == WACO_BAD_ARGUMENT);
+}
+
 TEST_CASE("packer: input that only looks sorted is not packed directly", "[codegen]") {
   const std::string text = GENERATE("i:U k:C", "i1:U i0:U k:L i/4", "i1:U k1:C i0:U k0:U i/2 k/2");
   const waco_format format = to_abi(format_of(text), Op::kSpmv);
