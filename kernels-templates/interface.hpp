@@ -55,7 +55,8 @@ int waco_create_coo(const int64_t* dims, int64_t nnz, const int64_t* const* coor
                                             `stored` is waco_num_stored, the order that of the packed values;
                                             padding is no part of the result: anything may stand there
      mttkrp  out[dim0, J]   = A (B (x) C)   B [dim1, J], C [dim2, J]
-   C is not read by spmv and spmm and may be null. */
+   C is not read by spmv and spmm and may be null. Operands and out may begin anywhere; in
+   tuning all began at multiples of 64 bytes. */
 int waco_run(waco_handle* handle, const void* b, const void* c, void* out);
 
 /* Values stored, padding included: the length of sddmm's result. */

@@ -151,6 +151,32 @@ TEST_CASE("standalone: the self-test tells of what was never written, under -ffa
   }
 }
 
+TEST_CASE("standalone: the self-test sees one product less in a long row", "[codegen]") {
+  const std::string text = codegen::emit_standalone(
+      schedule::parse("spmv f32 | A: i:U k:C | loop: i k | par: serial"), codegen::any_shape(), 32, {});
+  const std::string plan = "static const struct waco_part_plan", entry = "{waco_kernel,";
+  std::string broken = text;
+  broken.replace(broken.find(entry), entry.size(), "{losing_kernel,");
+  broken.insert(broken.find(plan), R"(
+static int losing_kernel(const struct waco_storage* a, const struct waco_call* call) {
+  waco_kernel(a, call);
+  const int64_t last = a->num_stored - 1; /* every column is met */
+  *(float*)call->out -= ((const float*)a->values)[last] * ((const float*)call->dense[0])[last];
+  return 0;
+}
+)");
+  Folder folder;
+  write_matrix(folder.file("input.mtx"), 1, 20'000, 1);
+  for (const auto& [source, code] : {std::pair{text, 0}, std::pair{broken, 4}}) {
+    const RunResult compiled = folder.compile(source, {"-fopenmp", "-DWACO_SELF_TEST"}, "self_test");
+    INFO(compiled.err);
+    REQUIRE(compiled.ok());
+    const RunResult run = run_process({folder.file("self_test"), folder.file("input.mtx")});
+    INFO(run.out);
+    CHECK(run.end.code == code);
+  }
+}
+
 TEST_CASE("standalone: fixed_csr is emitted as it is measured, with coordinates of 32 bits", "[codegen]") {
   const auto point = schedule::csr_point({}, 2);
   const std::string text =
@@ -238,6 +264,9 @@ int main(void) {
   waco_handle* handle;
   const int64_t* missing[] = {rows, 0};
   if (waco_create_coo(dims, 3, missing, values, 0, 0, &handle) != 1 || handle) return 8;
+  if (waco_create_coo(dims, 3, coords, values, 1000000, 0, &handle) != 1 || handle) return 11;
+  const int64_t wrapping[] = {0, (int64_t)1 << 62, INT64_MIN, -((int64_t)1 << 62), 3}; /* each "more" than before */
+  if (waco_create_csr(4, 3, wrapping, columns, values, 0, 0, &handle) != 1 || handle) return 12;
   if (waco_create_coo(dims, 3, coords, values, 0, 3, &handle) != WACO_UNFIT || handle) return 9;
   if (waco_create_coo(dims, 3, coords, values, 0, 2, &handle)) return 10;
   waco_destroy(handle);
