@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "packing_inputs.hpp"
 #include "point_check.hpp"
 
 namespace waco::codegen {
@@ -83,6 +84,31 @@ TEST_CASE("kernel: kernels for 16-byte vectors equal the reference", "[codegen]"
     INFO(text);
     CHECK(check_point(point, tensor, test_cache(), 16) == "");
   }
+}
+
+TEST_CASE("kernel: coordinates of two and of four bytes equal the reference", "[codegen]") {
+  for (const char* text : {
+           "spmv f32 | A: i:U k:C | loop: i k | par: i balanced x2 | unroll 8",
+           "spmv f64 | A: i:U k:C | loop: i k | par: i static x2 | unroll 4",
+           "spmv f32 | A: i1:U i0:U k:L [i/8 sort:16] | loop: i1 k i0 | par: i1 static x2",
+           "spmv f64 | A: i1:U i0:U k:L [i/4] | loop: i1 k i0 | par: serial",
+           "spmv f32 | A: i1:U k1:C k0:U i0:U [i/3 k/3] | loop: i1 k1 k0 i0 | par: i1 static x2",
+           "spmv f32 | A: k:C i:C | loop: k i | par: serial",
+           "spmm f32 J=20 | A: i:U k:C | loop: i k j | par: i static x2 | prefetch 4",
+           "spmm f64 J=8 | A: i1:U k:C i0:U [i/6] | loop: i1 k i0 j | par: i1 balanced x2",
+           "sddmm f32 K=24 | A: i:U j:C | loop: i j k | par: i static x2 | unroll 4",
+           "mttkrp f32 J=16 | A: i:C k:C l:C | loop: i k l j | par: i balanced x2",
+           "mttkrp f32 J=16 | A: i:C k:S l:S | loop: i k l j | par: i static x2",
+       })
+    for (const int64_t size : {300, 70000}) {
+      const schedule::SuperSchedule point = schedule::parse(text);
+      std::vector<int64_t> dims(static_cast<size_t>(schedule::sparse_order(point.problem.op)), size);
+      dims[0] = 40;
+      Random random(17);
+      const auto tensor = random_tensor(random, dims, 1500);
+      INFO(text << " " << size);
+      CHECK(check_point(point, tensor, test_cache()) == "");
+    }
 }
 
 TEST_CASE("kernel: spmv formats equal the reference", "[codegen]") {

@@ -97,6 +97,7 @@ matrix::SparseTensor random_small_tensor(int order, Random& random) {
   matrix::SparseTensor tensor;
   tensor.name = "random";
   for (int m = 0; m < order; ++m) tensor.dims.push_back(random_dim(random));
+  if (random.chance(0.2)) tensor.dims[random.below(tensor.dims.size())] = 300;  // coordinates of two bytes
   if (random.chance(0.03)) {
     tensor.coords.resize(static_cast<size_t>(order));
     return tensor;
