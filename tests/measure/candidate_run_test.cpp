@@ -93,6 +93,18 @@ TEST_CASE("candidate_run: a crash while a group is timed is traced to its candid
   CHECK(candidates[2].measurement.ok());
 }
 
+TEST_CASE("candidate_run: a kernel that goes wrong while it is timed is found out", "[measure]") {
+  Group group;
+  const std::vector<Candidate> candidates =
+      group.run({"", "static int calls = 0; if (++calls > 2) return 0;", ""});
+  for (const Candidate& candidate : candidates) REQUIRE(candidate.done);
+  CHECK(candidates[0].measurement.ok());
+  CHECK(candidates[1].measurement.status == Status::kWrong);
+  CHECK_THAT(candidates[1].measurement.message, Catch::StartsWith("after it was timed, element "));
+  CHECK(candidates[1].measurement.samples_ns.empty());
+  CHECK(candidates[2].measurement.ok());
+}
+
 TEST_CASE("candidate_run: a worker that is killed while it waits costs no candidate", "[measure]") {
   Group group;
   const TemporaryFolder folder;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <set>
 
 #include "small_tensors.hpp"
 #include "waco/base/error.hpp"
@@ -230,41 +231,6 @@ TEST_CASE("reference: tolerances of very large and very small values neither ove
   CHECK_FALSE(reference.verify(&out).ok);
 }
 
-TEST_CASE("reference: a result is not held to a reference that is not finite", "[measure]") {
-  matrix::SparseTensor a;
-  a.dims = {2, 1};
-  a.coords = {{0, 1}, {0, 0}};
-  a.values = {1e300, 1};  // infinite in single precision
-  const Problem problem{Op::kSpmv, ValueType::kF32, 1};
-  const DenseOperands dense(problem, a.dims, 1, 1);
-  const Reference reference(a, problem, dense, 1, 1);
-  const float b = dense.as<float>(0)[0];
-  const std::vector<float> out = {std::numeric_limits<float>::infinity(), b};
-  CHECK(reference.verify(out.data()).ok);
-  const std::vector<float> wrong = {std::numeric_limits<float>::infinity(), b + 1};
-  CHECK_FALSE(reference.verify(wrong.data()).ok);
-}
-
-TEST_CASE("reference: nothing is accepted where only empty results can be checked", "[measure]") {
-  const Op op = GENERATE(Op::kSpmv, Op::kSddmm);
-  const double value = GENERATE(1e39, std::numeric_limits<double>::quiet_NaN());
-  matrix::SparseTensor a;
-  a.dims = {2, 1};  // the second row is empty
-  a.coords = {{0}, {0}};
-  a.values = {value};
-  for (const ValueType type : {ValueType::kF32, ValueType::kF64}) {
-    const Problem problem{op, type, 1};
-    const DenseOperands dense(problem, a.dims, 1, 1);
-    const Reference reference(a, problem, dense, 1, 1);
-    const bool fits = type == ValueType::kF64 && value == 1e39;
-    const Verification verification =
-        type == ValueType::kF32 ? check(reference, problem, by_definition<float>(a, problem, dense))
-                                : check(reference, problem, by_definition<double>(a, problem, dense));
-    CHECK(verification.ok == fits);
-    if (!fits) CHECK_THAT(verification.message, Catch::Contains("no result can be checked"));
-  }
-}
-
 TEST_CASE("reference: no rows and no nonzeros are fine", "[measure]") {
   for (const std::vector<int64_t>& dims : {std::vector<int64_t>{0, 5}, {5, 0}, {3, 3}}) {
     matrix::SparseTensor a;
@@ -303,4 +269,26 @@ TEST_CASE("operands: the same seed gives the same values on any number of thread
     equal += one.as<float>(0)[n] == other.as<float>(0)[n] ? 1 : 0;
   }
   CHECK(equal < 100);
+}
+
+TEST_CASE("operands: drawn values are of either sign, neither small nor alike", "[measure]") {
+  matrix::SparseTensor a;
+  a.dims = {1, 10000};
+  a.coords.resize(2);
+  a.values.assign(10000, std::numeric_limits<double>::quiet_NaN());
+  matrix::SparseTensor b = a;
+  draw_values(a, 5, 1);
+  draw_values(b, 5, 2);
+  CHECK(a.values == b.values);
+  std::set<double> all;
+  int64_t num_negative = 0;
+  for (const double x : a.values) {
+    CHECK(std::abs(x) >= 0.5);
+    CHECK(std::abs(x) <= 1);
+    num_negative += x < 0 ? 1 : 0;
+    all.insert(x);
+  }
+  CHECK(all.size() == 10000);
+  CHECK(num_negative > 4800);
+  CHECK(num_negative < 5200);
 }

@@ -34,6 +34,11 @@ constexpr int kMaxRuns = 8;
 /// Between the halves of these, in which others that took the processors may be done.
 constexpr std::chrono::milliseconds kPause(20);
 
+matrix::SparseTensor with_drawn_values(matrix::SparseTensor tensor, uint64_t seed, int threads) {
+  draw_values(tensor, seed, threads);
+  return tensor;
+}
+
 }  // namespace
 
 KernelLibrary::KernelLibrary(const std::filesystem::path& file) {
@@ -57,7 +62,7 @@ KernelLibrary::~KernelLibrary() {
 
 Bench::Bench(matrix::SparseTensor tensor, const schedule::Problem& problem, uint64_t seed, int threads,
              int64_t reference_limit)
-    : tensor_(std::move(tensor)),
+    : tensor_(with_drawn_values(std::move(tensor), seed, threads)),
       problem_(problem),
       threads_(threads),
       operands_(problem_, tensor_.dims, seed, threads_),
@@ -69,6 +74,15 @@ Preparation Bench::prepare(const Contestant& contestant, double censor_ns, Entra
     if (preparation.status != Status::kOk) return;
     const Trial trial{[&] { return run(entrant); }, [&] { return compare(entrant); }};
     run_and_compare(trial, censor_ns, preparation);
+  });
+}
+
+Preparation Bench::check(Entrant& entrant) {
+  return guarded([&](Preparation& preparation) {
+    double elapsed_ns = 0;
+    reserve_output(entrant.storage->abi().num_stored);
+    poison_output();
+    run_once({[&] { return run(entrant); }, [&] { return compare(entrant); }}, preparation, elapsed_ns);
   });
 }
 

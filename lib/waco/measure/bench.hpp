@@ -49,7 +49,7 @@ struct ForeignKernel {
 
 class Bench {
  public:
-  /// `reference_limit`: see Reference.
+  /// The tensor's values are replaced (draw_values). `reference_limit`: see Reference.
   Bench(matrix::SparseTensor tensor, const schedule::Problem& problem, uint64_t seed, int threads,
         int64_t reference_limit = Reference::kMaxStored);
 
@@ -62,8 +62,11 @@ class Bench {
   /// blame, after a pause, too, in which others may be done.
   Preparation prepare(const Contestant& contestant, double censor_ns, Entrant& entrant);
 
-  /// The same for a kernel from elsewhere; what it throws makes its status kCrash, unless it is a lack of
-  /// memory.
+  /// Runs a contestant that was prepared once more, and compares the result: after it was timed.
+  Preparation check(Entrant& entrant);
+
+  /// As prepare(), for a kernel from elsewhere; what it throws makes its status kCrash, unless it is a lack
+  /// of memory.
   Preparation prepare(const ForeignKernel& kernel, double censor_ns);
 
   /// One call of the kernel; its status code.

@@ -47,6 +47,14 @@ void apply(const ContestantTimes& times, double baseline_ns, Measurement& measur
   measurement.baseline_median_ns = baseline_ns;
 }
 
+/// What was right before it was timed has to be so after thousands of calls.
+void apply_check(const Preparation& check, Measurement& measurement) {
+  measurement.max_rel_error = std::max(measurement.max_rel_error, check.max_rel_error);
+  if (check.status == Status::kOk) return;
+  measurement.status = check.status;
+  measurement.message = "after it was timed, " + check.message;
+}
+
 /// A candidate that was stopped after its first runs: all that is known is about how slow it is.
 void apply_censored(double run_ns, double baseline_ns, Measurement& measurement) {
   measurement.samples_ns = {run_ns};
@@ -109,7 +117,8 @@ void CandidateRunner::set_baseline(Candidate& baseline) {
     const auto times = message.at("times").get<std::vector<ContestantTimes>>();
     if (!times.empty()) {
       baseline_ns_ = times[0].time_ns.median;
-      apply(times[0], baseline_ns_, baseline.measurement);
+      apply_check(message.at("checks").at(0).get<Preparation>(), baseline.measurement);
+      if (baseline.measurement.ok()) apply(times[0], baseline_ns_, baseline.measurement);
     }
     baseline.done = true;
     return;
@@ -199,9 +208,11 @@ bool CandidateRunner::run_once(const std::vector<Candidate*>& group, const Timin
 bool CandidateRunner::take_times(const std::vector<Candidate*>& group, const json& message) {
   const auto timed = message.at("timed").get<std::vector<size_t>>();
   const auto times = message.at("times").get<std::vector<ContestantTimes>>();
+  const auto checks = message.at("checks").get<std::vector<Preparation>>();
   for (size_t n = 0; n < timed.size(); ++n) {  // times[0] is the baseline's
     Candidate& candidate = *group.at(timed[n]);
-    apply(times.at(n + 1), times[0].time_ns.median, candidate.measurement);
+    apply_check(checks.at(n), candidate.measurement);
+    if (candidate.measurement.ok()) apply(times.at(n + 1), times[0].time_ns.median, candidate.measurement);
     candidate.done = true;
   }
   return true;

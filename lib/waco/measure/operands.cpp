@@ -11,14 +11,15 @@ namespace {
 
 constexpr int64_t kBlock = 4096;  // elements drawn from one generator
 
-template <class T>
-void fill(T* data, int64_t count, uint64_t seed, int threads) {
+/// Elements `draw`n by `seed`, the same with any number of threads.
+template <class T, class Draw>
+void fill(T* data, int64_t count, uint64_t seed, int threads, const Draw& draw) {
   const int64_t num_blocks = (count + kBlock - 1) / kBlock;
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (int64_t block = 0; block < num_blocks; ++block) {
     Random random(seed + static_cast<uint64_t>(block) * 0xd1342543de82ef95ull);
     const int64_t end = std::min(count, (block + 1) * kBlock);
-    for (int64_t n = block * kBlock; n < end; ++n) data[n] = static_cast<T>(2 * random.uniform() - 1);
+    for (int64_t n = block * kBlock; n < end; ++n) data[n] = static_cast<T>(draw(random));
   }
 }
 
@@ -58,12 +59,21 @@ DenseOperands::DenseOperands(const schedule::Problem& problem, const std::vector
   for (int n = 0; n < 2; ++n) {
     buffers_[n] = Buffer(static_cast<size_t>(counts[n] * schedule::value_bytes(problem.type)), n + 1);
     const uint64_t own_seed = Random(seed + static_cast<uint64_t>(n)).next();
+    const auto draw = [](Random& random) { return 2 * random.uniform() - 1; };
     if (problem.type == schedule::ValueType::kF32) {
-      fill(buffers_[n].as<float>(), counts[n], own_seed, threads);
+      fill(buffers_[n].as<float>(), counts[n], own_seed, threads, draw);
     } else {
-      fill(buffers_[n].as<double>(), counts[n], own_seed, threads);
+      fill(buffers_[n].as<double>(), counts[n], own_seed, threads, draw);
     }
   }
+}
+
+void draw_values(matrix::SparseTensor& tensor, uint64_t seed, int threads) {
+  const auto draw = [](Random& random) {
+    const double x = random.uniform() - 0.5;
+    return x < 0 ? x - 0.5 : x + 0.5;
+  };
+  fill(tensor.values.data(), tensor.num_nonzeros(), Random(seed + 2).next(), threads, draw);
 }
 
 }  // namespace waco::measure

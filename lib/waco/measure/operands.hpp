@@ -1,5 +1,4 @@
-// The dense operands of one problem over one sparse tensor: seeded random values that every contestant
-// shares.
+// The values of what one problem is measured on: seeded random ones that every contestant shares.
 #pragma once
 
 #include <array>
@@ -35,5 +34,10 @@ class DenseOperands {
  private:
   std::array<Buffer, 2> buffers_;
 };
+
+/// Replaces the values by seeded ones of either sign between 1/2 and 1, the same on any number of threads.
+/// Those of a file may be all alike, or of very different sizes: results would hide exchanged or missing
+/// products.
+void draw_values(matrix::SparseTensor& tensor, uint64_t seed, int threads);
 
 }  // namespace waco::measure

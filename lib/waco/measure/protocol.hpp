@@ -9,7 +9,7 @@
 //
 // A contestant is a plan text, the library that holds its kernel, and the width of pos entries that the
 // kernel reads (0: not checked). `result` says how preparing and verifying went, `timed` holds the times of
-// all contestants that were verified and not censored.
+// all contestants that were verified and not censored, and how verifying went once more after that.
 #pragma once
 
 #include <filesystem>
@@ -32,7 +32,8 @@ struct Contestant {
   bool fixed_csr = false;  ///< packed as the baseline is
 };
 
-/// What the worker finds out about a contestant before it is timed.
+/// What the worker finds out about a contestant before it is timed; of the check after that all is unset but
+/// status, message and error.
 struct Preparation {
   Status status = Status::kConstraint;
   std::string message;

@@ -24,9 +24,8 @@ struct Verification {
 /// where N is a bound on the products' 2-norm. (Each addition rounds by up to half an eps of a partial sum,
 /// with a random sign. In whatever order they are added, the partial sums of products with random operands of
 /// mean 0 stay within a few norms of their way to the result. Over many rows of up to a million products, by
-/// lanes, in parts and in random orders, a tenth of this was reached.) Where the reference is not finite, or
-/// the type could overflow, x is not held to it; where that leaves none but empty results, nothing is
-/// accepted.
+/// lanes, in parts and in random orders, a tenth of this was reached.) The reference has to be finite, and
+/// within the type's range.
 ///
 /// Outputs of more than `max_stored` elements are compared in a sample of columns, and every row as a whole
 /// by its sum with random signs, so that an error in any element is still seen.

@@ -70,11 +70,13 @@ class Worker {
     const Preparation preparation = bench().prepare(command.at("contestant").get<Contestant>(), 0, baseline_);
     channel_.send({{"event", "result"}, {"contestant", 0}, {"preparation", preparation}});
     std::vector<ContestantTimes> times;
+    std::vector<Preparation> checks;
     if (preparation.status == Status::kOk) {
       times = time_contestants({caller(baseline_)}, command.at("timing").get<TimingOptions>());
       baseline_ns_ = times[0].time_ns.median;
+      checks.push_back(bench().check(baseline_));
     }
-    channel_.send({{"event", "timed"}, {"times", times}});
+    channel_.send({{"event", "timed"}, {"times", times}, {"checks", checks}});
   }
 
   void measure(const json& command) {
@@ -99,7 +101,9 @@ class Worker {
     std::vector<ContestantTimes> times;
     if (!timed.empty())
       times = time_contestants(calls, command.at("timing").get<TimingOptions>(), expected_ns);
-    channel_.send({{"event", "timed"}, {"timed", timed}, {"times", times}});
+    std::vector<Preparation> checks;
+    for (const size_t n : timed) checks.push_back(bench().check(entrants[n]));
+    channel_.send({{"event", "timed"}, {"timed", timed}, {"times", times}, {"checks", checks}});
   }
 
   std::function<void()> caller(Entrant& entrant) {
