@@ -101,7 +101,7 @@ TEST_CASE("peers: every one that takes a problem gives the reference's result, t
         if (op == Op::kSpmv && rhs != 1) continue;
         const schedule::Problem problem{op, type, rhs};
         measure::Bench bench(tensor, problem, 1, kThreads);
-        const CsrArrays arrays(tensor, type, kThreads);
+        const CsrArrays arrays(bench.tensor(), type, kThreads);
         measure::Buffer out(static_cast<size_t>(std::max(tensor.num_nonzeros(), tensor.dims[0] * rhs) * 8));
         const PeerInput input = input_of(bench, arrays, problem, out);
         for (const Peer& peer : choose_peers(all_libraries(), {})) {
@@ -121,7 +121,7 @@ TEST_CASE("peers: those of this build that have the op do not refuse the blocky 
   const matrix::SparseTensor tensor = blocky_matrix();
   const schedule::Problem problem{Op::kSpmv, ValueType::kF32, 1};
   measure::Bench bench(tensor, problem, 1, kThreads);
-  const CsrArrays arrays(tensor, problem.type, kThreads);
+  const CsrArrays arrays(bench.tensor(), problem.type, kThreads);
   measure::Buffer out(4096);
   PeerInput input = input_of(bench, arrays, problem, out);
   input.threads = 1;  // a build without threads refuses more
@@ -133,7 +133,7 @@ TEST_CASE("peers: an OpenBLAS without threads refuses to run beside contestants 
   const matrix::SparseTensor tensor = blocky_matrix();
   const schedule::Problem problem{Op::kSpmv, ValueType::kF32, 1};
   measure::Bench bench(tensor, problem, 1, kThreads);
-  const CsrArrays arrays(tensor, problem.type, kThreads);
+  const CsrArrays arrays(bench.tensor(), problem.type, kThreads);
   measure::Buffer out(4096);
   const PeerInput input = input_of(bench, arrays, problem, out);
   for (const Library& library : all_libraries()) {
