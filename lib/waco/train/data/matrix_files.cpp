@@ -25,6 +25,8 @@ bool names_matrix(std::string_view name) {
 /// Whether a file of any name is a matrix by what it begins with, where a list would be text.
 bool begins_as_matrix(const std::string& path) {
   constexpr size_t kHeadBytes = 512;
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return false;  // a pipe can be read but once
   FileSource source(path);
   const std::string head = read_up_to(source, kHeadBytes);
   return is_gzip(head) || is_tar(head) || head.starts_with("%%MatrixMarket");
