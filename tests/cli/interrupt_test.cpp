@@ -39,6 +39,16 @@ void set_compiler(Program& program, const Workspace& work, const std::string& be
       .environment("XDG_CACHE_HOME", work.path("cache"));
 }
 
+/// The document on stdout is of a run that the budget ended, with a verified answer.
+void check_out_of_time(const RunResult& result) {
+  INFO(result.err);
+  REQUIRE(result.ok());
+  const json document = json::parse(result.out);
+  CHECK(document.at("complete") == false);
+  CHECK(document.at("stopped_by") == "the time budget is spent");
+  CHECK(document.at("best").at("verified") == true);
+}
+
 /// None where there is no file.
 std::vector<json> lines_of(const std::string& file) {
   std::vector<json> lines;
@@ -105,24 +115,12 @@ TEST_CASE("cli: a run whose last rounds of neighbours the budget left out says s
       tune().with(work.matrix(), "--op", "spmv", "--top", "2", "--model", "none", "--budget", "8", "--json");
   // Neighbours compile until the time for them is over.
   set_compiler(program, work, "echo x >> $note; [ $(wc -l < $note) -le 4 ] || sleep 7 ;;");
-  const RunResult result = program.run();
-  INFO(result.err);
-  REQUIRE(result.ok());
-  const json document = json::parse(result.out);
-  CHECK(document.at("complete") == false);
-  CHECK(document.at("stopped_by") == "the time budget is spent");
-  CHECK(document.at("best").at("verified") == true);
+  check_out_of_time(program.run());
 }
 
 TEST_CASE("cli: a spent budget still answers with fixed_csr or better", "[cli]") {
   Workspace work;
-  const RunResult result = tune().with(work.matrix(), "--op", "spmv", "--budget", "0.001", "--json").run();
-  INFO(result.err);
-  REQUIRE(result.ok());
-  const json document = json::parse(result.out);
-  CHECK(document.at("complete") == false);
-  CHECK(document.at("stopped_by") == "the time budget is spent");
-  CHECK(document.at("best").at("verified") == true);
+  check_out_of_time(tune().with(work.matrix(), "--op", "spmv", "--budget", "0.001", "--json").run());
 }
 
 TEST_CASE("cli: what the machine kept from being compiled is done again", "[cli]") {
