@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define WACO_ABI_VERSION 2
+#define WACO_ABI_VERSION 3
 #define WACO_MAX_LEVELS 6
 /* Every array of a waco_storage is followed by this many readable bytes, so that vector loads and look-ahead
    reads of coordinates may run over the end; what they read there is never used. */
@@ -23,6 +23,7 @@ struct waco_format {
   int32_t num_levels;
   int64_t split[3];    /* per mode, 1 = not split */
   int64_t sort_window; /* 1 = rows stay in order */
+  int32_t clustered;   /* 1: rows that share columns follow each other; matrices only */
   struct {
     int32_t mode;
     int32_t inner; /* 1: index % split, 0: index / split */
@@ -50,9 +51,9 @@ struct waco_storage {
   int32_t value_bytes;  /* 4 or 8 */
   int32_t pos_bytes;    /* 4 or 8, the same for every level */
   struct waco_level level[WACO_MAX_LEVELS];
-  void* values; /* [num_stored] */
-  int32_t*
-      row_of;   /* sort_window > 1: stored row -> row, [slices * lanes], -1 beyond the last row; else null */
+  void* values;    /* [num_stored] */
+  int32_t* row_of; /* sort_window > 1 or clustered: stored row -> row, for whole groups of split[0] rows, -1
+                      beyond the last one; else null */
   void* source; /* [num_nonzeros]: position in `values` of the n-th nonzero of the input, int32_t or int64_t;
                    null: n itself */
   int32_t source_bytes; /* 4 or 8, or 0 without source */

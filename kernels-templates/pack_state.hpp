@@ -119,6 +119,7 @@ static inline void waco_mark_changes(const int64_t* coordinate, int size, int64_
 /* Whether every part of every mode has one level, S follows C, S, E or L, and E or L is at level 2 below x1:U
  * x0:U. */
 static inline int waco_format_is_sound(const struct waco_format* f) {
+  if (f->clustered && f->order != 2) return 0;
   if (f->order < 2 || f->order > 3 || f->num_levels < f->order || f->num_levels > WACO_MAX_LEVELS) return 0;
   int seen[3][2] = {{0, 0}, {0, 0}, {0, 0}}, parts = 0, sliced = 0, above = WACO_U;
   for (int m = 0; m < f->order; ++m) {

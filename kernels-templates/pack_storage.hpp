@@ -210,12 +210,18 @@ static inline void waco_unpack_values(const struct waco_storage* s, const void* 
   waco_settle_memory();
 }
 
+/* Rows in whole groups of split[0]. */
+static inline int64_t waco_stored_rows(const struct waco_storage* s) {
+  const int64_t split = s->format.split[0];
+  return (s->dim[0] + split - 1) / split * split;
+}
+
 /// Bytes of pos, crd, values and row permutation; without padding and without `source`.
 static inline int64_t waco_storage_bytes(const struct waco_storage* s) {
   int64_t bytes = s->num_stored * s->value_bytes;
   for (int l = 0; l < s->format.num_levels; ++l)
     bytes += waco_pos_count(s, l) * s->pos_bytes + s->level[l].num_positions * s->level[l].crd_bytes;
-  if (s->row_of) bytes += s->level[1].num_positions * (int64_t)sizeof *s->row_of;
+  if (s->row_of) bytes += waco_stored_rows(s) * (int64_t)sizeof *s->row_of;
   return bytes;
 }
 

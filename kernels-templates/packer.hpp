@@ -7,11 +7,14 @@
 // the nonzeros by level coordinates; none when the input order already does, and sorted only inside the
 // segments and by the levels that the input order leaves open. Count: entries of every compressed level,
 // slots of every lane. Fill: coordinates, positions, `source` and values. Both ways give the same arrays, for
-// any number of threads.
+// any number of threads. Clustered rows (pack_cluster) take the three stages.
 #ifndef WACO_PACKER_HPP
 #define WACO_PACKER_HPP
 
 #include "pack_check.hpp"
+#ifndef WACO_WITHOUT_CLUSTER
+#include "pack_cluster.hpp"
+#endif
 #ifndef WACO_WITHOUT_BLOCKS
 #include "pack_blocks.hpp"
 #endif
@@ -108,7 +111,34 @@ static inline void waco_free_scratch(struct waco_packer* p) {
   p->stored_of = nullptr;
 }
 
+#ifndef WACO_WITHOUT_CLUSTER
+/* The rows are numbered anew, which leaves the input unsorted: three stages. */
+static inline int waco_pack_clustered(struct waco_packer* p) {
+  int32_t* row_of = nullptr;
+  int status = waco_renumber_rows(p, &row_of);
+  if (status == WACO_OK) status = waco_pack_any(p);
+  if (status == WACO_OK && !p->out->row_of) {
+    p->out->row_of = row_of;
+    return status;
+  }
+  for (int64_t n = 0; status == WACO_OK && n < waco_stored_rows(p->out); ++n) { /* sorted after that */
+    int32_t* row = p->out->row_of + n;
+    if (*row >= 0) *row = row_of[*row];
+  }
+  free(row_of);
+  return status;
+}
+#endif
+
 static inline int waco_pack_prepared(struct waco_packer* p, int directly) {
+#ifndef WACO_WITHOUT_CLUSTER
+  if (p->format->clustered) {
+    const int status = waco_pack_clustered(p);
+    waco_free_scratch(p);
+    if (status != WACO_OK) waco_free(p->out);
+    return status;
+  }
+#endif
   int status = directly ? waco_pack_directly(p) : kWacoNotDirect;
   if (status == kWacoNotDirect) {
     waco_free_scratch(p);

@@ -50,7 +50,7 @@ extern "C" int waco_kernel(const struct waco_storage* a, const struct waco_call*
 }
 static const struct waco_part_plan waco_plan_parts[] = {
     {waco_kernel,
-     {2, 2, {1, 1, 1}, 1, {{0, 0, WACO_U}, {1, 0, WACO_C}}},
+     {2, 2, {1, 1, 1}, 1, 0, {{0, 0, WACO_U}, {1, 0, WACO_C}}},
      {0, 2},
      4,
      {1, 1, 1},

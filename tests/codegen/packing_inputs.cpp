@@ -125,6 +125,10 @@ FormatSchedule format_of(const std::string& text, Op op) {
       format.sort_window = std::stoll(word.substr(5));
       continue;
     }
+    if (word == "clustered") {
+      format.clustered = true;
+      continue;
+    }
     int8_t index = 0;
     while (schedule::index_name(op, index) != word[0]) ++index;
     const size_t slash = word.find('/'), colon = word.find(':');

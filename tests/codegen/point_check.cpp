@@ -12,6 +12,7 @@
 #include <set>
 
 #include "waco/base/error.hpp"
+#include "waco/codegen/clustered.hpp"
 #include "waco/codegen/kernel.hpp"
 #include "waco/measure/operands.hpp"
 #include "waco/measure/reference.hpp"
@@ -140,6 +141,10 @@ Case random_case(uint64_t seed, int64_t n, const std::string& only_op) {
   result.point = random.chance(0.5) ? space.sample_uniform(random)
                                     : space.sample_stratified(
                                           random, schedule::kStrata[random.below(schedule::kStrata.size())]);
+  if (result.tensor.order() == 2 && random.chance(0.25)) {
+    result.point.format.clustered = true;
+    result.point = schedule::canonical(result.point);
+  }
   return result;
 }
 
@@ -148,7 +153,9 @@ std::string check_point(const schedule::SuperSchedule& point, const matrix::Spar
   const auto& problem = point.problem;
   const std::array<int64_t, 3> dims = matrix::three_dims(tensor.dims);
   Storage storage = pack(tensor, point.format, problem.op, problem.type, 2);
-  const pattern::PatternCounts counts(tensor);
+  const bool clustered = point.format.clustered;
+  const matrix::SparseTensor stored = clustered ? with_clustered_rows(tensor, 2) : matrix::SparseTensor{};
+  const pattern::PatternCounts counts(clustered ? stored : tensor);
   const auto predicted = schedule::predict_storage(point.format, problem.op, problem.type, counts);
   const int64_t num_stored = storage.abi().num_stored;
   if (predicted.total_bytes != storage.bytes() || predicted.num_stored != num_stored)

@@ -46,6 +46,7 @@ std::vector<NamedFormat> matrix_formats() {
   };
   return {
       {"CSR", point("i:U k:C", "i k")},
+      {"CSR, clustered", point("i:U k:C [clustered]", "i k")},
       {"DCSR", point("i:C k:C", "i k")},
       {"COO", point("i:C k:S", "i k")},
       {"ELL-8", point("i1:U i0:U k:E [i/8]", "i1 k i0")},

@@ -25,6 +25,7 @@ TEST_CASE("legality: each rule names what breaks it", "[schedule]") {
       {"mttkrp f32 J=16 | A: i1:U i0:U k:L l:U [i/4] | loop: i1 i0 k l j | par: serial", "after E or L"},
       {"spmv f32 | A: i:U k:C [sort:64] | loop: i k | par: serial", "only formats with an E or L"},
       {"spmv f32 | A: i1:U i0:U k:L [i/8 sort:12] | loop: i1 i0 k | par: serial", "multiple of the slice, 8"},
+      {"mttkrp f32 J=16 | A: i:C k:C l:C [clustered] | loop: i k l j | par: serial", "only rows of matrices"},
       {"spmv f32 | A: i:U k:U | loop: i k | par: serial", "at least one level must not be U"},
       {"spmm f32 J=32 | A: i:U k:C | loop: i k | par: serial", "j must appear exactly once in the loops"},
       {"spmm f32 J=32 | A: i:U k:C | loop: i j k | par: serial", "j must be the last loop"},

@@ -71,7 +71,7 @@ void Emitter::emit_locals() {
   for (const auto& operand : operands())
     local("value_t*", fmt::format("dense{}", operand.first),
           fmt::format("(const value_t*)call->dense[{}]", operand.first));
-  if (format().sort_window > 1) local("int32_t*", "row_of", "a->row_of");
+  if (format().permutes_rows()) local("int32_t*", "row_of", "a->row_of");
   local("int64_t", "output_size", schedule::output_is_sparse(op()) ? "a->num_stored" : "d0 * rhs");
   local("int", "ranges", "call->threads");
   local("int", "chunk", "call->chunk");

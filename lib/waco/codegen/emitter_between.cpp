@@ -100,7 +100,7 @@ void Emitter::emit_prefetch(int depth, const Env& env, const std::string& at) {
   for (const auto& [operand, mode] : operands()) {
     for (size_t v = 0; v < loop(depth).vars.size(); ++v) {
       const Var var = loop(depth).vars[v];
-      if (var.index != mode) continue;
+      if (var.index != mode || (mode == 0 && format().clustered)) continue;
       const auto l = static_cast<size_t>(level) + v;
       const std::string& outer = env.coordinate[static_cast<size_t>(mode)][0];
       if (var.inner && outer.empty()) continue;

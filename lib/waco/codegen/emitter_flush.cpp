@@ -255,14 +255,14 @@ void Emitter::flush_rows(const std::string& sums, const std::string& base, int c
 
 /// The output of a lane when the first one's row is `base`.
 std::string Emitter::output_of_lane(const std::string& base, const std::string& lane) const {
-  if (format().sort_window > 1) return fmt::format("out[row_of[{} + {}]]", base, lane);
+  if (format().permutes_rows()) return fmt::format("out[row_of[{} + {}]]", base, lane);
   return fmt::format("out[{} + {}{}]", base, lane, shape_.carries ? " - row_shift" : "");
 }
 
 /// The first `count` lanes of a vector of sums, all of rows that exist.
 void Emitter::flush_lanes(const std::string& sums, const std::string& base, int count) {
   const bool half = shape_.lanes > 2 && 2 * count == shape_.lanes;
-  if ((count < shape_.lanes && !half) || format().sort_window > 1) {
+  if ((count < shape_.lanes && !half) || format().permutes_rows()) {
     for (int lane = 0; lane < count; ++lane)
       out_.line("{} {} {}[{}];", output_of_lane(base, std::to_string(lane)), shape_.stores ? "=" : "+=", sums,
                 lane);

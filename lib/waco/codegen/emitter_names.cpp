@@ -159,7 +159,7 @@ std::string Emitter::clamped_index(const Env& env, int mode) const {
 
 std::string Emitter::row(const Env& env, int mode) {
   const std::string index = clamped_index(env, mode);
-  if (mode == 0 && format().sort_window > 1)
+  if (mode == 0 && format().permutes_rows())
     return named("row:" + index, "int64_t", "r", fmt::format("row_of[{}]", index));
   if (split(mode) == 1 && index.find('[') == std::string::npos) return index;
   return named("row" + std::to_string(mode) + ":" + index, "int64_t", "r", index);

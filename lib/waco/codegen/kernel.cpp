@@ -60,6 +60,8 @@ bool needs_partition(const schedule::SuperSchedule& point) {
 
 bool partition_may_cut_rows(const schedule::SuperSchedule& point) {
   const auto& levels = point.format.levels;
+  // Pieces of rows are kept apart by stored row.
+  if (point.format.clustered) return false;
   if (!needs_partition(point) || levels.size() < 2 || levels[0].kind != LevelKind::kUncompressed ||
       levels[1].kind != LevelKind::kCompressed)
     return false;

@@ -278,7 +278,7 @@ void choose_zeroing(KernelShape& shape) {
   }
   const bool rows = accumulates && covered && row_bound && !shape.private_outputs &&
                     nest.parallel < first_reduction && !schedule::output_is_sparse(op) &&
-                    shape.point.format.sort_window == 1;
+                    !shape.point.format.permutes_rows();
   shape.zeroing = rows ? Zeroing::kRows : Zeroing::kGlobal;
   shape.zero_depth = first_reduction;
 }

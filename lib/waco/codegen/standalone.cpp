@@ -63,8 +63,9 @@ std::string format_initializer(const waco_format& format) {
   for (int l = 0; l < format.num_levels; ++l)
     levels += fmt::format("{}{{{}, {}, {}}}", l > 0 ? ", " : "", format.level[l].mode, format.level[l].inner,
                           format.level[l].kind);
-  return fmt::format("{{{}, {}, {{{}, {}, {}}}, {}, {{{}}}}}", format.order, format.num_levels,
-                     format.split[0], format.split[1], format.split[2], format.sort_window, levels);
+  return fmt::format("{{{}, {}, {{{}, {}, {}}}, {}, {}, {{{}}}}}", format.order, format.num_levels,
+                     format.split[0], format.split[1], format.split[2], format.sort_window, format.clustered,
+                     levels);
 }
 
 std::string plan_text(const SuperSchedule& point, const Binding& binding, KernelKind kind) {
@@ -170,7 +171,8 @@ std::string packer_text(const SuperSchedule& point) {
     bool taken;
     std::string_view name;
     std::vector<std::string_view> parts;
-  } ways[] = {{direct == DirectPacking::kConcordant, "CONCORDANT", {"pack_concordant.hpp"}},
+  } ways[] = {{point.format.clustered, "CLUSTER", {"pack_cluster.hpp"}},
+              {direct == DirectPacking::kConcordant, "CONCORDANT", {"pack_concordant.hpp"}},
               {direct == DirectPacking::kLanes, "LANES", {"pack_lanes.hpp"}},
               {direct == DirectPacking::kColumns, "COLUMNS", {"pack_columns.hpp"}},
               {direct == DirectPacking::kBlocks || direct == DirectPacking::kHalves,

@@ -31,6 +31,7 @@ waco_format to_abi(const schedule::FormatSchedule& format, schedule::Op op) {
   result.num_levels = static_cast<int32_t>(format.levels.size());
   std::copy(format.split.begin(), format.split.end(), result.split);
   result.sort_window = format.sort_window;
+  result.clustered = format.clustered ? 1 : 0;
   for (size_t l = 0; l < format.levels.size(); ++l) {
     const schedule::Level& level = format.levels[l];
     result.level[l].mode = level.var.index;
@@ -89,6 +90,7 @@ Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule&
 }
 
 DirectPacking direct_packing(const waco_format& format) {
+  if (format.clustered) return DirectPacking::kNone;
   if (waco_is_concordant(&format)) return DirectPacking::kConcordant;
   if (waco_is_in_lanes(&format)) return DirectPacking::kLanes;
   if (waco_block_shape(&format).tail != WACO_NO_BLOCKS) return DirectPacking::kBlocks;

@@ -23,7 +23,7 @@ std::string key_of(const FormatSchedule& format) {
     key += static_cast<char>('a' + level.var.index * 2 + (level.var.inner ? 1 : 0));
     key += static_cast<char>('0' + static_cast<int>(level.kind));
   }
-  return key + std::to_string(format.sort_window);
+  return key + std::to_string(format.sort_window) + (format.permutes_rows() ? "p" : "");
 }
 
 double crd_bytes(double extent) {
@@ -67,7 +67,7 @@ FormatCounts WorkCounter::compute(const FormatSchedule& format) const {
     counts.index_bytes += positions * crd_bytes(extent);
   }
   counts.stored_values = counts.positions.back();
-  if (format.sort_window > 1) counts.index_bytes += 4.0 * static_cast<double>(profile_.dims()[0]);
+  if (format.permutes_rows()) counts.index_bytes += 4.0 * static_cast<double>(profile_.dims()[0]);
   return counts;
 }
 

@@ -9,11 +9,13 @@
 namespace waco::schedule {
 namespace {
 
-/// Whether an input of the op (not its result) is addressed by one of these variables.
-bool reads_dense_operand(Op op, const std::vector<Var>& vars) {
-  return std::any_of(vars.begin(), vars.end(), [op](Var var) {
+/// Whether an input of the op (not its result) is addressed by one of these variables, without a look-up of
+/// its row in between.
+bool reads_dense_operand(const SuperSchedule& point, const std::vector<Var>& vars) {
+  const Op op = point.problem.op;
+  return std::any_of(vars.begin(), vars.end(), [&](Var var) {
     if (var.index >= sparse_order(op)) return false;
-    return op == Op::kSddmm || var.index != 0;
+    return var.index != 0 || (op == Op::kSddmm && !point.format.clustered);
   });
 }
 
@@ -91,7 +93,7 @@ SuperSchedule canonical(const SuperSchedule& point) {
   const Loop& innermost = nest.loops[static_cast<size_t>(nest.innermost_sparse)];
   const bool walks_stored = innermost.kind == LoopKind::kCompressed || innermost.kind == LoopKind::kSlots;
   if (innermost.kind != LoopKind::kCompressed || innermost.parallel) compute.unroll = 1;
-  if (!walks_stored || !reads_dense_operand(result.problem.op, innermost.vars) ||
+  if (!walks_stored || !reads_dense_operand(result, innermost.vars) ||
       gathers_vectors(result, nest, innermost))
     compute.prefetch = 0;
   if (!writes_rows_once(result.problem.op, nest) || !streams_whole_vectors(result.problem))

@@ -112,6 +112,8 @@ Reason check_levels(const SuperSchedule& point) {
     if (Reason reason = check_sliced(point, static_cast<int>(l))) return reason;
   }
   if (all_uncompressed) return "at least one level must not be U";
+  if (point.format.clustered && sparse_order(point.problem.op) != 2)
+    return "clustered: only rows of matrices are clustered";
   return check_sort(point, has_lanes);
 }
 

@@ -26,10 +26,10 @@ int64_t thread_output_bytes(const SuperSchedule& point, int64_t rows, int64_t nu
   return product(elements, (point.compute.threads - 1) * int64_t{value_bytes(problem.type)});
 }
 
-std::optional<std::string> limit_reason(const SuperSchedule& point, const StorageSize& size, int64_t rows,
-                                        int64_t num_nonzeros, const SpaceLimits& limits) {
+std::optional<std::string> limit_reason(const SuperSchedule& point, const StorageSize& size,
+                                        const pattern::PatternCounts& counts, const SpaceLimits& limits) {
   const double fill =
-      static_cast<double>(size.num_stored) / static_cast<double>(std::max<int64_t>(num_nonzeros, 1));
+      static_cast<double>(size.num_stored) / static_cast<double>(std::max<int64_t>(counts.num_nonzeros(), 1));
   if (fill > limits.max_fill)
     return fmt::format("stores {:.3g} values per nonzero, the limit is {:g} (--max-fill)", fill,
                        limits.max_fill);
@@ -37,13 +37,16 @@ std::optional<std::string> limit_reason(const SuperSchedule& point, const Storag
     return fmt::format("needs {:.3g} GB of storage, {:.3g} GB are allowed",
                        static_cast<double>(size.total_bytes) / 1e9,
                        static_cast<double>(limits.max_bytes) / 1e9);
-  const int64_t with_outputs = sum(size.total_bytes, thread_output_bytes(point, rows, size.num_stored));
+  const int64_t with_outputs =
+      sum(size.total_bytes, thread_output_bytes(point, counts.dim(0), size.num_stored));
   if (with_outputs > limits.max_bytes && threads_share_outputs(point, analyze(point)))
     return fmt::format("needs {:.3g} GB for storage and the outputs of its threads, {:.3g} GB are allowed",
                        static_cast<double>(with_outputs) / 1e9, static_cast<double>(limits.max_bytes) / 1e9);
-  constexpr int64_t kMostSorted = INT32_MAX - 1;  // waco_sort_rows
-  if (point.format.sort_window > 1 && size.levels[1].positions > kMostSorted)
-    return fmt::format("sorts {} rows, {} is the most", size.levels[1].positions, kMostSorted);
+  constexpr int64_t kMostSorted = INT32_MAX - 1;  // waco_sort_rows, waco_renumber_rows
+  if (point.format.permutes_rows() && sum(counts.dim(0), point.format.split[0]) > kMostSorted)
+    return fmt::format("sorts {} rows, {} is the most", counts.dim(0), kMostSorted - point.format.split[0]);
+  if (point.format.clustered && counts.dim(1) > kMostSorted)
+    return fmt::format("clusters rows of {} columns, {} is the most", counts.dim(1), kMostSorted);
   return std::nullopt;
 }
 
@@ -69,9 +72,7 @@ std::optional<std::string> exclusion_reason(const SuperSchedule& point, const pa
   if (point.compute.threads > limits.max_threads)
     return fmt::format("runs on {} threads, {} are allowed", point.compute.threads, limits.max_threads);
   const Problem& problem = point.problem;
-  const auto reason = [&](const StorageSize& size) {
-    return limit_reason(point, size, counts.dim(0), counts.num_nonzeros(), limits);
-  };
+  const auto reason = [&](const StorageSize& size) { return limit_reason(point, size, counts, limits); };
   const StorageSize bound = bound_storage(point.format, problem.op, problem.type, counts);
   if (!reason(bound)) return std::nullopt;  // a pass over the nonzeros saved
   return reason(predict_storage(point.format, problem.op, problem.type, counts));

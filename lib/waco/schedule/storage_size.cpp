@@ -101,7 +101,10 @@ StorageSize size_of(const FormatSchedule& format, Op op, ValueType type, const p
   size.num_stored = size.levels.back().positions;
   size.pos_total_bytes = product(num_pos, size.pos_bytes);
   size.value_total_bytes = product(size.num_stored, value_bytes(type));
-  if (format.sort_window > 1) size.row_of_bytes = product(size.levels[1].positions, sizeof(int32_t));
+  if (format.permutes_rows()) {  // whole groups of split rows
+    const int64_t dim = counts.dim(0);
+    size.row_of_bytes = product(product(extent(format, {0, false}, &dim), format.split[0]), sizeof(int32_t));
+  }
   size.total_bytes =
       sum(sum(size.pos_total_bytes, size.crd_total_bytes), sum(size.value_total_bytes, size.row_of_bytes));
   return size;

@@ -29,7 +29,7 @@ struct StorageSize {
   int64_t pos_total_bytes = 0;
   int64_t crd_total_bytes = 0;
   int64_t value_total_bytes = 0;
-  int64_t row_of_bytes = 0;  ///< the row permutation of a sort window
+  int64_t row_of_bytes = 0;  ///< the permutation of rows that are clustered or sorted
   int64_t total_bytes = 0;   ///< equals codegen::Storage::bytes() of the packed format
 };
 

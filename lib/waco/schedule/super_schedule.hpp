@@ -52,7 +52,11 @@ struct FormatSchedule {
   std::array<int32_t, 3> split{1, 1, 1};  ///< per sparse mode; 1 = not split
   std::vector<Level> levels;              ///< outermost first
   int64_t sort_window = 1;  ///< sigma: rows sorted by length inside windows of this many (E, L); 1 = none
+  bool clustered = false;   ///< rows that share columns follow each other; matrices only
   bool operator==(const FormatSchedule&) const = default;
+
+  /// Whether stored rows are the rows in another order.
+  bool permutes_rows() const { return clustered || sort_window > 1; }
 };
 
 enum class Policy : uint8_t { kDynamic, kStatic, kBalanced };

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "waco/base/error.hpp"
+#include "waco/base/machine.hpp"
+#include "waco/codegen/clustered.hpp"
 #include "waco/schedule/storage_size.hpp"
 
 namespace waco::tune {
@@ -14,7 +16,10 @@ codegen::OperandShape operand_shape(const matrix::SparseTensor& tensor,
                                     const schedule::SuperSchedule& point) {
   codegen::OperandShape shape;
   shape.dims = matrix::three_dims(tensor.dims);
-  const pattern::PatternCounts counts(tensor);
+  const matrix::SparseTensor clustered = point.format.clustered
+                                             ? codegen::with_clustered_rows(tensor, threads_or_all(0))
+                                             : matrix::SparseTensor{};
+  const pattern::PatternCounts counts(point.format.clustered ? clustered : tensor);
   const auto size = schedule::predict_storage(point.format, point.problem.op, point.problem.type, counts);
   for (const schedule::LevelSize& level : size.levels)
     shape.num_positions_bound = std::max(shape.num_positions_bound, level.positions);

@@ -33,10 +33,11 @@ double per_nonzero_ns(const schedule::SuperSchedule& point) {
     case codegen::DirectPacking::kNone:
       break;
   }
-  return is_in_input_order(point.format) ? 10 : 38;
+  return is_in_input_order(point.format) && !point.format.clustered ? 10 : 38;
 }
 constexpr double kPerByte_ns = 1;
-constexpr double kThreadGrain = 2048;  ///< nonzeros that packing starts a thread for
+constexpr double kClustering_ns = 100;  ///< of a nonzero, on one thread
+constexpr double kThreadGrain = 2048;   ///< nonzeros that packing starts a thread for
 
 }  // namespace
 
@@ -44,7 +45,8 @@ double packing_forecast_ns(const schedule::SuperSchedule& point, int64_t num_non
                            int threads) {
   const auto nonzeros = static_cast<double>(num_nonzeros);
   const double core_ns = per_nonzero_ns(point) * nonzeros + kPerByte_ns * stored_bytes;
-  return core_ns / std::clamp<double>(threads, 1, 1 + nonzeros / kThreadGrain);
+  const double clustering_ns = point.format.clustered ? kClustering_ns * nonzeros : 0;
+  return clustering_ns + core_ns / std::clamp<double>(threads, 1, 1 + nonzeros / kThreadGrain);
 }
 
 }  // namespace waco::tune

@@ -1,0 +1,54 @@
+// Calls the packer's clustering, and moves the rows.
+#include "waco/codegen/clustered.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <climits>
+
+#include "kernels-templates/pack_cluster.hpp"
+#include "waco/base/error.hpp"
+#include "waco/base/parallel.hpp"
+
+namespace waco::codegen {
+
+matrix::SparseTensor with_clustered_rows(const matrix::SparseTensor& matrix, int threads) {
+  WACO_ASSERT(matrix.order() == 2);
+  const int64_t rows = matrix.dims[0];
+  waco_packer packer{};
+  packer.dims = matrix.dims.data();
+  packer.nnz = matrix.num_nonzeros();
+  packer.coords[0] = matrix.coords[0].data();
+  packer.coords[1] = matrix.coords[1].data();
+  std::vector<int32_t> order(static_cast<size_t>(std::min<int64_t>(rows, INT32_MAX)));
+  if (std::max(rows, matrix.dims[1]) >= INT32_MAX || !waco_cluster_rows(&packer, order.data())) {
+    throw TooLargeError(fmt::format("{}: the rows can't be clustered, there are {} x {} with {} nonzeros",
+                                    matrix.name, rows, matrix.dims[1], packer.nnz));
+  }
+  const std::vector<int64_t> begins = matrix::row_pointers(matrix);
+  std::vector<int64_t> begin_of(static_cast<size_t>(rows));  // of the rows in their new order
+  int64_t next = 0;
+  for (size_t n = 0; n < order.size(); ++n) {
+    const auto row = static_cast<size_t>(order[n]);
+    begin_of[n] = next;
+    next += begins[row + 1] - begins[row];
+  }
+  matrix::SparseTensor result;
+  result.name = matrix.name;
+  result.dims = matrix.dims;
+  result.coords.assign(2, std::vector<int64_t>(matrix.coords[0].size()));
+  result.values.resize(matrix.values.size());
+  constexpr int64_t kRowsAtATime = 1024;
+  for_each_parallel((rows + kRowsAtATime - 1) / kRowsAtATime, threads, [&](int64_t part) {
+    for (int64_t n = part * kRowsAtATime; n < std::min(rows, (part + 1) * kRowsAtATime); ++n) {
+      const auto row = static_cast<size_t>(order[static_cast<size_t>(n)]);
+      const int64_t from = begins[row], count = begins[row + 1] - from, to = begin_of[static_cast<size_t>(n)];
+      std::fill_n(result.coords[0].begin() + to, count, n);
+      std::copy_n(matrix.coords[1].begin() + from, count, result.coords[1].begin() + to);
+      std::copy_n(matrix.values.begin() + from, count, result.values.begin() + to);
+    }
+  });
+  return result;
+}
+
+}  // namespace waco::codegen

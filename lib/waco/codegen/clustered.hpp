@@ -1,0 +1,13 @@
+// The order of rows that clustered formats store.
+#pragma once
+
+#include "waco/matrix/sparse_tensor.hpp"
+
+namespace waco::codegen {
+
+/// The matrix whose rows are those of `matrix` in the order in which clustered formats store them: what is
+/// counted of the pattern in it holds for clustered formats of `matrix`. Throws TooLargeError when memory
+/// runs out or a dimension exceeds 31 bits.
+matrix::SparseTensor with_clustered_rows(const matrix::SparseTensor& matrix, int threads);
+
+}  // namespace waco::codegen
