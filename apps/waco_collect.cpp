@@ -187,6 +187,10 @@ collect::CollectOptions collect_options(const Options& options) {
   const tune::ChosenProblem chosen = tune::choose_problem(options.problem);
   result.problem = chosen.problem;
   result.asked = chosen.points;
+  for (const schedule::SuperSchedule& point : result.asked)
+    if (point.format.clustered)
+      throw UsageError(fmt::format("{}: models learn of rows as they are, not of clustered ones",
+                                   schedule::to_text(point)));
   if (result.asked.size() >= static_cast<size_t>(options.per_matrix))
     throw UsageError(fmt::format("--per-matrix {} has no room for fixed_csr and {} schedules",
                                  options.per_matrix, result.asked.size()));

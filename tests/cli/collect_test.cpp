@@ -141,6 +141,10 @@ TEST_CASE("cli: merged shards are the dataset of one run", "[cli]") {
   CHECK(outline_of(records_of(work.write("printed.jsonl", printed.out))) == outline_of(records_of(output)));
   check_refused(Program("waco-collect").with("info", output, "--op", "spmv"), 2, "--op");
   check_refused(Program("waco-collect").with("--op", "spmv", "info", output), 2, "info takes no --op");
+  check_refused(Program("waco-collect")
+                    .with("--synthetic", "1", "--op", "spmv", "-o", output)
+                    .with("--schedule", "spmv f32 | A: i:U k:C [clustered] | loop: i k | par: serial"),
+                2, "not of clustered ones");
   check_refused(Program("waco-collect").with(output, "info", output), 2, "info takes no INPUT");
   CHECK(Program("waco-collect").with("--seed", "3", "info", output).run().ok());
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
+#include <numeric>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "../model/patterns.hpp"
 #include "../model/server_ceilings.hpp"
 #include "waco/base/files.hpp"
+#include "waco/base/random.hpp"
+#include "waco/codegen/clustered.hpp"
 #include "waco/schedule/storage_size.hpp"
 
 using namespace waco;
@@ -118,4 +121,82 @@ TEST_CASE("ranking: the closed-form model names what a learned one does not find
     return least;
   };
   CHECK(least_cost(others) < least_cost(firsts));
+}
+
+namespace {
+
+/// Neighbours on a grid of `side` x `side`, each row at a random place.
+matrix::SparseTensor shuffled_grid(int64_t side) {
+  matrix::SparseTensor tensor;
+  tensor.name = "shuffled";
+  tensor.dims = {side * side, side * side};
+  tensor.coords.resize(2);
+  std::vector<int64_t> place(static_cast<size_t>(side * side));
+  std::iota(place.begin(), place.end(), 0);
+  Random random(3);
+  for (size_t n = place.size(); n > 1; --n) std::swap(place[n - 1], place[random.below(n)]);
+  for (int64_t y = 0; y < side; ++y)
+    for (int64_t x = 0; x < side; ++x)
+      for (const auto& [dx, dy] : {std::pair{0, 0}, {1, 0}, {-1, 0}, {0, 1}, {0, -1}}) {
+        if (x + dx < 0 || x + dx >= side || y + dy < 0 || y + dy >= side) continue;
+        tensor.coords[0].push_back(place[static_cast<size_t>(y * side + x)]);
+        tensor.coords[1].push_back((y + dy) * side + x + dx);
+        tensor.values.push_back(1);
+      }
+  matrix::sort_and_merge(tensor);
+  return tensor;
+}
+
+}  // namespace
+
+TEST_CASE("ranking: rows are clustered where their order wastes the cache, and only there", "[tune]") {
+  tune::TuneOptions options;
+  options.problem = {schedule::Op::kSpmm, schedule::ValueType::kF32, 256};
+  const auto is_clustered = [](const tune::Candidate& candidate) {
+    return candidate.measurement.point.format.clustered;
+  };
+  const auto num_clustered = [&](const matrix::SparseTensor& tensor, bool may_cluster) {
+    tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
+    const auto found = ranking.search(8, 1000, 8, may_cluster);
+    REQUIRE(found.size() == 8);
+    CHECK(std::is_sorted(found.begin(), found.end(), [](const auto& a, const auto& b) {
+      return *a.predicted_cost_ns < *b.predicted_cost_ns;
+    }));
+    return std::count_if(found.begin(), found.end(), is_clustered);
+  };
+  const matrix::SparseTensor shuffled = shuffled_grid(150);
+  CHECK(num_clustered(shuffled, true) == 6);  // two of eight remain as they are
+  CHECK(num_clustered(shuffled, false) == 0);
+  CHECK(num_clustered(codegen::with_clustered_rows(shuffled, 2), true) == 0);
+  CHECK(num_clustered(shuffled_grid(20), true) == 0);  // all dense rows stay in the cache
+  options.subspace = schedule::Subspace::kSchedule;
+  CHECK(num_clustered(shuffled, true) == 0);
+  options.subspace = schedule::Subspace::kAll;
+
+  tune::Ranking ranking(shuffled, options, 2, test::server_ceilings(2));
+  const auto best = ranking.search(1, 1000, 1);
+  REQUIRE(is_clustered(best[0]));
+  const auto neighbours = ranking.neighbours({best[0].measurement.point}, {}, 10000);
+  schedule::SuperSchedule twin = best[0].measurement.point;
+  twin.format.clustered = false;
+  size_t num_twins = 0, num_others = 0;
+  for (const tune::Candidate& candidate : neighbours)
+    ++(candidate.measurement.point == twin ? num_twins : is_clustered(candidate) ? num_others : num_twins);
+  CHECK(num_twins == 1);
+  CHECK(num_others > 20);
+}
+
+TEST_CASE("ranking: clustered points given by hand are judged by what they store", "[tune]") {
+  const matrix::SparseTensor tensor = test::power_law(3000, 20000, 5);
+  tune::TuneOptions options;
+  options.problem = {schedule::Op::kSpmv, schedule::ValueType::kF32, 1};
+  options.max_fill = 1.2;
+  tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
+  const auto judged = ranking.judge(
+      {schedule::parse("spmv f32 | A: i:U k:C [clustered] | loop: i k | par: i static x2"),
+       schedule::parse("spmv f32 | A: i1:U i0:U k:E [i/16 clustered] | loop: i1 k i0 | par: i1 static x2")});
+  REQUIRE(judged.size() == 2);
+  CHECK(!judged[0].measured);
+  CHECK(judged[1].measured);
+  CHECK(judged[1].measurement.status == measure::Status::kConstraint);
 }

@@ -163,6 +163,18 @@ CostTerms ClosedFormModel::terms(const SuperSchedule& point) {
   return t;
 }
 
+double ClosedFormModel::repeated_misses(int64_t cached) {
+  const FootprintCurve& curve = profile_.footprint({0, 1, 2}, 1, 1);
+  const auto room = static_cast<double>(cached);
+  if (curve.num_distinct() <= room) return 0;
+  double low = 0, high = curve.length();  // the longest window whose rows are cached
+  while (high - low > 1) {
+    const double middle = (low + high) / 2;
+    (curve.distinct(middle) <= room ? low : high) = middle;
+  }
+  return std::max(0.0, curve.miss_ratio(low) - curve.num_distinct() / std::max(1.0, curve.length()));
+}
+
 std::vector<double> ClosedFormModel::costs(std::span<const SuperSchedule> points) {
   std::vector<double> result;
   result.reserve(points.size());

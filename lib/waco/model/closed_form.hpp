@@ -47,6 +47,9 @@ class ClosedFormModel : public CostModel {
     return counter_.format_counts(point);
   }
   const Ceilings& ceilings() const { return ceilings_; }
+  /// Of a matrix: share of the nonzeros, visited row after row, whose row of a dense operand is not among
+  /// the last `cached` distinct ones, beyond those that are met for the first time.
+  double repeated_misses(int64_t cached);
 
  private:
   Ceilings ceilings_;

@@ -2,18 +2,23 @@
 #include "waco/tune/ranking.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 
-#include "waco/base/clock.hpp"
 #include "waco/base/machine.hpp"
+#include "waco/codegen/clustered.hpp"
 #include "waco/tune/prediction_errors.hpp"
 
 namespace waco::tune {
 namespace {
 
 using schedule::SuperSchedule;
+
+constexpr size_t kPrivateLevel = 1;  ///< of the caches: L2
+constexpr double kFewMisses = 0.05;  ///< a share of the nonzeros
+constexpr double kLeastGain = 0.95;  ///< time of fixed_csr on clustered rows over that as they are
+constexpr int64_t kClusteringBytes =
+    48;  ///< of memory a nonzero, row or column: the other matrix and its making
 
 schedule::SpaceLimits limits(const TuneOptions& options, int threads) {
   schedule::SpaceLimits limits;
@@ -27,97 +32,153 @@ schedule::SpaceLimits limits(const TuneOptions& options, int threads) {
 
 }  // namespace
 
-std::vector<double> Ranking::CountingModel::costs(std::span<const SuperSchedule> points) {
-  num_points += static_cast<int64_t>(points.size());
-  return model_->costs(points);
-}
-
 Ranking::Ranking(const matrix::SparseTensor& tensor, const TuneOptions& options, int threads,
                  model::Ceilings ceilings)
-    : options_(options),
-      counts_(tensor),
+    : tensor_(tensor),
+      options_(options),
       space_(options.problem, tensor.dims, limits(options, threads)),
-      closed_form_(tensor, std::move(ceilings)),
-      counting_(closed_form_),
+      given_(tensor, options, space_.limits(), std::move(ceilings)),
       random_(options.seed) {
-  csr_ns_ = closed_form_.terms(schedule::csr_point(options.problem, threads)).total_ns;
-  if (!options.learned) return;
-  const auto start = std::chrono::steady_clock::now();
-  lookup_.emplace(*options.learned, tensor, options.problem, closed_form_, threads);
-  features_s_ = seconds_since(start);
-  counting_ = CountingModel(lookup_->costs());
-  // A learned model predicts shares of fixed_csr's time, which the closed-form model knows in nanoseconds.
-  cost_unit_ns_ = csr_ns_;
+  features_s_ = given_.look_up();
 }
 
 std::optional<std::string> Ranking::csr_exclusion() const {
-  const schedule::SpaceLimits& limits = space_.limits();
-  return schedule::exclusion_reason(schedule::csr_point(options_.problem, limits.max_threads), counts_,
-                                    limits);
+  return given_.exclusion(schedule::csr_point(options_.problem, space_.limits().max_threads));
 }
 
-double Ranking::expected_bytes(const SuperSchedule& point) {
-  const model::FormatCounts expected = closed_form_.expected_storage(point);
-  return expected.stored_values * static_cast<double>(value_bytes(point.problem.type)) + expected.index_bytes;
+/// Clusters rows where many of the dense rows that nonzeros need would be met again too late, and the
+/// closed-form model expects CSR to gain.
+void Ranking::consider_clustering() {
+  if (std::exchange(considered_, true)) return;
+  if (tensor_.order() != 2 || options_.subspace == schedule::Subspace::kSchedule) return;
+  const int64_t row_bytes = options_.problem.rhs * value_bytes(options_.problem.type);
+  const int64_t cached = ceilings().levels[kPrivateLevel].capacity_bytes / 2 / row_bytes;
+  if (given_.closed_form().repeated_misses(cached) < kFewMisses) return;
+  const int64_t bytes = kClusteringBytes * (tensor_.num_nonzeros() + tensor_.dims[0] + tensor_.dims[1]);
+  if (!can_be_clustered() || bytes > available_memory_bytes() / 4) return;
+  cluster();
+  if (clustered_->csr_ns() > kLeastGain * given_.csr_ns()) {
+    clustered_.reset();
+    clustered_tensor_.reset();
+    return;
+  }
+  features_s_ += clustered_->look_up();
 }
 
-/// As feasible() says where the estimate leaves no doubt, which spares a pass over the nonzeros.
-bool Ranking::seems_feasible(const SuperSchedule& point) {
-  constexpr double kDoubt = 2;
-  const double stored_values = closed_form_.expected_storage(point).stored_values;
-  const auto nonzeros = static_cast<double>(std::max<int64_t>(1, counts_.num_nonzeros()));
-  const schedule::SpaceLimits& limits = space_.limits();
-  const double excess = std::max(stored_values / nonzeros / limits.max_fill,
-                                 expected_bytes(point) / static_cast<double>(limits.max_bytes));
-  if (excess > kDoubt) return false;
-  const bool is_small =
-      excess * kDoubt < 1 && !schedule::threads_share_outputs(point, schedule::analyze(point));
-  return is_small ? point.compute.threads <= limits.max_threads : feasible(point);
+/// Rows and columns are numbered in 31 bits, up to the end of the last group of rows.
+bool Ranking::can_be_clustered() const {
+  constexpr int64_t kMost = INT32_MAX - (1 << 16);
+  return tensor_.order() == 2 && std::max(tensor_.dims[0], tensor_.dims[1]) < kMost;
 }
 
-bool Ranking::feasible(const SuperSchedule& point) const {
-  return !schedule::exclusion_reason(point, counts_, space_.limits());
+void Ranking::cluster() {
+  clustered_tensor_ = codegen::with_clustered_rows(tensor_, space_.limits().max_threads);
+  clustered_.emplace(*clustered_tensor_, options_, space_.limits(), ceilings());
+}
+
+PatternCosts& Ranking::costs_of(const SuperSchedule& point) {
+  if (!point.format.clustered || !can_be_clustered()) return given_;
+  if (!clustered_) {  // given by hand
+    cluster();
+    features_s_ += clustered_->look_up();
+  }
+  return *clustered_;
+}
+
+SuperSchedule Ranking::in_order(SuperSchedule point, bool clustered) const {
+  point.format.clustered = clustered;
+  return schedule::canonical(point);
+}
+
+std::vector<double> Ranking::costs_ns(std::span<const SuperSchedule> points) {
+  std::vector<double> costs(points.size());
+  for (const bool clustered : {false, true}) {
+    std::vector<SuperSchedule> same;
+    for (const SuperSchedule& point : points)
+      if (point.format.clustered == clustered) same.push_back(point);
+    if (same.empty()) continue;
+    const std::vector<double> found = costs_of(same[0]).costs_ns(same);
+    auto next = found.begin();
+    for (size_t n = 0; n < points.size(); ++n)
+      if (points[n].format.clustered == clustered) costs[n] = *next++;
+  }
+  return costs;
 }
 
 bool Ranking::may_be_tried(const SuperSchedule& point) {
-  const auto [entry, is_new] = feasible_by_key_.try_emplace(schedule::limits_key(point), false);
-  if (is_new) entry->second = seems_feasible(point);
-  return entry->second && (!usable_ || usable_(point));
+  return costs_of(point).seems_feasible(point) && (!usable_ || usable_(point));
 }
 
-Candidate Ranking::candidate(const SuperSchedule& point, double cost) {
+Candidate Ranking::candidate(const SuperSchedule& point, double cost_ns) {
   returned_.insert(schedule::to_text(point));
   Candidate candidate;
   candidate.measurement.point = point;
-  candidate.predicted_cost_ns = cost * cost_unit_ns_;
+  candidate.predicted_cost_ns = cost_ns;
   return candidate;
 }
 
-std::vector<Candidate> Ranking::search(int num_results, int64_t evaluations, size_t num_sure) {
-  returned_.clear();
-  const search::Query* query = lookup_ ? lookup_->query() : nullptr;
-  const auto search = search::make_search(options_.search, query);
-  const auto allowed = [this](const SuperSchedule& point) { return may_be_tried(point); };
+std::vector<Candidate> Ranking::search_order(bool clustered, int num_results, int64_t evaluations,
+                                             size_t num_sure) {
+  PatternCosts& costs = clustered ? *clustered_ : given_;
+  const auto search = search::make_search(options_.search, costs.query());
+  const auto allowed = [&](const SuperSchedule& point) { return may_be_tried(in_order(point, clustered)); };
   std::vector<Candidate> candidates;
   for (const search::Scored& found :
-       search->run(space_, counting_, allowed, evaluations, random_, num_results))
-    if (candidates.size() >= num_sure || feasible(found.point))
-      candidates.push_back(candidate(found.point, found.cost));
+       search->run(space_, costs.costs(), allowed, evaluations, random_, num_results)) {
+    const SuperSchedule point = in_order(found.point, clustered);
+    if (candidates.size() >= num_sure || costs.feasible(point))
+      candidates.push_back(candidate(point, found.cost * costs.cost_unit_ns()));
+  }
+  return candidates;
+}
+
+std::vector<Candidate> Ranking::search(int num_results, int64_t evaluations, size_t num_sure,
+                                       bool may_cluster) {
+  returned_.clear();
+  if (may_cluster) consider_clustering();
+  std::vector<Candidate> candidates = search_order(false, num_results, evaluations, num_sure);
+  if (!clustered_) return candidates;
+  // The models know less of how the two compare than of points of the same rows: some of each are kept.
+  const auto num_wanted = static_cast<size_t>(num_results), num_kept = num_wanted / 4;
+  std::vector<Candidate> others = search_order(true, num_results, evaluations, num_sure);
+  const auto is_cheaper = [](const Candidate& a, const Candidate& b) {
+    return *a.predicted_cost_ns < *b.predicted_cost_ns;
+  };
+  while (candidates.size() + others.size() > num_wanted) {
+    const bool drops_other = candidates.size() <= num_kept || others.empty() ? !others.empty()
+                             : others.size() <= num_kept || candidates.empty()
+                                 ? false
+                                 : is_cheaper(candidates.back(), others.back());
+    (drops_other ? others : candidates).pop_back();
+  }
+  candidates.insert(candidates.end(), others.begin(), others.end());
+  std::sort(candidates.begin(), candidates.end(), is_cheaper);
+  returned_.clear();
+  for (const Candidate& kept : candidates) returned_.insert(schedule::to_text(kept.measurement.point));
   return candidates;
 }
 
 std::vector<Candidate> Ranking::second_opinions(size_t num_results, int64_t evaluations) {
-  if (!lookup_) return {};
-  const auto allowed = [this](const SuperSchedule& point) { return may_be_tried(point); };
-  // As many as were found before may be found again.
-  const auto wanted = static_cast<int>(returned_.size() + num_results);
+  if (!given_.is_learned()) return {};
   std::vector<SuperSchedule> points;
-  for (search::Scored& found :
-       search::NeighbourSearch().run(space_, closed_form_, allowed, evaluations, random_, wanted))
-    if (points.size() < num_results && !returned_.contains(schedule::to_text(found.point)) &&
-        feasible(found.point))
-      points.push_back(std::move(found.point));
-  const std::vector<double> costs = counting_.costs(points);
+  const auto add = [&](bool clustered, size_t wanted) {
+    PatternCosts& costs = clustered ? *clustered_ : given_;
+    const auto allowed = [&](const SuperSchedule& point) { return may_be_tried(in_order(point, clustered)); };
+    // As many as were found before may be found again.
+    const auto looked_at = static_cast<int>(returned_.size() + wanted);
+    for (const search::Scored& found : search::NeighbourSearch().run(space_, costs.closed_form(), allowed,
+                                                                     evaluations, random_, looked_at)) {
+      if (wanted == 0) break;
+      SuperSchedule point = in_order(found.point, clustered);
+      if (returned_.contains(schedule::to_text(point)) || !costs.feasible(point)) continue;
+      points.push_back(std::move(point));
+      --wanted;
+    }
+  };
+  const size_t num_clustered = clustered_ ? num_results / 2 : 0;
+  add(false, num_results - num_clustered);
+  if (num_clustered > 0) add(true, num_clustered);
+  const std::vector<double> costs = costs_ns(points);
   std::vector<Candidate> candidates;
   for (size_t n = 0; n < points.size(); ++n) candidates.push_back(candidate(points[n], costs[n]));
   return candidates;
@@ -127,16 +188,19 @@ std::vector<Candidate> Ranking::neighbours(const std::vector<SuperSchedule>& poi
                                            const std::vector<Candidate>& measured, size_t num_results) {
   std::vector<SuperSchedule> fresh;
   std::set<std::string> seen = returned_;
-  for (const SuperSchedule& point : points)
-    for (SuperSchedule& next : space_.neighbours(point))
+  for (const SuperSchedule& point : points) {
+    std::vector<SuperSchedule> nearby = space_.neighbours(point);
+    if (clustered_) nearby.push_back(in_order(point, !point.format.clustered));
+    for (SuperSchedule& next : nearby)
       if (seen.insert(schedule::to_text(next)).second) fresh.push_back(std::move(next));
+  }
   PredictionErrors errors;
   for (const Candidate& known : measured) {
     const measure::Measurement& m = known.measurement;
     if (!known.measured || !m.ok() || m.censored || !known.predicted_cost_ns) continue;
     // Times of different rounds compare as shares of fixed_csr's, and so do predictions.
     errors.add(PredictionErrors::Prospect(m.point),
-               -std::log2(m.speedup.median * *known.predicted_cost_ns / csr_ns_));
+               -std::log2(m.speedup.median * *known.predicted_cost_ns / csr_ns()));
   }
   struct Neighbour {
     size_t place;
@@ -144,7 +208,7 @@ std::vector<Candidate> Ranking::neighbours(const std::vector<SuperSchedule>& poi
     double log2_cost;
   };
   std::vector<Neighbour> waiting;
-  const std::vector<double> costs = counting_.costs(fresh);
+  const std::vector<double> costs = costs_ns(fresh);
   for (size_t n = 0; n < fresh.size(); ++n)
     if (std::isfinite(costs[n]))
       waiting.push_back({n, PredictionErrors::Prospect(fresh[n]), std::log2(costs[n])});
@@ -158,7 +222,7 @@ std::vector<Candidate> Ranking::neighbours(const std::vector<SuperSchedule>& poi
       if (hoped < least) best = at, least = hoped;
     }
     const SuperSchedule& point = fresh[best->place];
-    if ((!usable_ || usable_(point)) && feasible(point)) {
+    if (costs_of(point).feasible(point) && (!usable_ || usable_(point))) {
       candidates.push_back(candidate(point, costs[best->place]));
       const double expected = errors.at(best->prospect).mean;
       errors.add(std::move(best->prospect), expected);
@@ -169,12 +233,12 @@ std::vector<Candidate> Ranking::neighbours(const std::vector<SuperSchedule>& poi
 }
 
 std::vector<Candidate> Ranking::judge(const std::vector<SuperSchedule>& points) {
-  const std::vector<double> costs = counting_.costs(points);
+  const std::vector<double> costs = costs_ns(points);
   std::vector<Candidate> candidates;
   for (size_t n = 0; n < points.size(); ++n) {
     if (returned_.contains(schedule::to_text(points[n]))) continue;
     Candidate judged = candidate(points[n], costs[n]);
-    if (const auto reason = schedule::exclusion_reason(points[n], counts_, space_.limits())) {
+    if (const auto reason = costs_of(points[n]).exclusion(points[n])) {
       judged.measured = true;
       judged.measurement.status = measure::Status::kConstraint;
       judged.measurement.message = *reason;

@@ -4,14 +4,13 @@
 
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "waco/model/closed_form.hpp"
-#include "waco/search/learned.hpp"
 #include "waco/search/named.hpp"
+#include "waco/tune/pattern_costs.hpp"
 #include "waco/tune/result.hpp"
 #include "waco/tune/tune.hpp"
 
@@ -27,10 +26,12 @@ class Ranking {
   /// followed or returned, after the limits.
   void keep_to(search::Feasible usable) { usable_ = std::move(usable); }
 
-  /// The best points of a search over the whole space, cheapest first. Of the first `num_sure` the storage
-  /// is known exactly and within the limits; that of the others is only estimated. Forgets what earlier calls
+  /// The best points of a search over the whole space, cheapest first; where it may pay and `may_cluster`
+  /// allows to find out, of one more in which rows are clustered. Of the first `num_sure` the storage is
+  /// known exactly and within the limits; that of the others is only estimated. Forgets what earlier calls
   /// returned.
-  std::vector<Candidate> search(int num_results, int64_t evaluations, size_t num_sure);
+  std::vector<Candidate> search(int num_results, int64_t evaluations, size_t num_sure,
+                                bool may_cluster = true);
 
   /// The best points of a search by the closed-form model alone that search() has not returned: a learned
   /// model may never rank first what it underrates. None where no learned model ranks.
@@ -49,47 +50,42 @@ class Ranking {
   /// Which limit the format of fixed_csr is beyond; nullopt when it may be tried.
   std::optional<std::string> csr_exclusion() const;
   /// About as many bytes as the point stores.
-  double expected_bytes(const schedule::SuperSchedule& point);
+  double expected_bytes(const schedule::SuperSchedule& point) {
+    return costs_of(point).expected_bytes(point);
+  }
   /// Of this machine.
-  const model::Ceilings& ceilings() const { return closed_form_.ceilings(); }
+  const model::Ceilings& ceilings() { return given_.closed_form().ceilings(); }
   /// Predicted nanoseconds of fixed_csr.
-  double csr_ns() const { return csr_ns_; }
+  double csr_ns() const { return given_.csr_ns(); }
 
   /// Seconds that the features of the pattern took.
   double features_s() const { return features_s_; }
   /// Points whose cost was predicted.
-  int64_t num_ranked() const { return counting_.num_points; }
+  int64_t num_ranked() const { return given_.num_ranked() + (clustered_ ? clustered_->num_ranked() : 0); }
 
  private:
-  /// Counts what passes through.
-  class CountingModel : public model::CostModel {
-   public:
-    explicit CountingModel(model::CostModel& model) : model_(&model) {}
-    std::vector<double> costs(std::span<const schedule::SuperSchedule> points) override;
-    int64_t num_points = 0;
-
-   private:
-    model::CostModel* model_;
-  };
-
-  bool feasible(const schedule::SuperSchedule& point) const;
-  bool seems_feasible(const schedule::SuperSchedule& point);
+  void consider_clustering();
+  bool can_be_clustered() const;
+  void cluster();
+  PatternCosts& costs_of(const schedule::SuperSchedule& point);
+  /// Of a search in which rows are clustered or not.
+  schedule::SuperSchedule in_order(schedule::SuperSchedule point, bool clustered) const;
+  std::vector<Candidate> search_order(bool clustered, int num_results, int64_t evaluations, size_t num_sure);
+  std::vector<double> costs_ns(std::span<const schedule::SuperSchedule> points);
   bool may_be_tried(const schedule::SuperSchedule& point);
-  Candidate candidate(const schedule::SuperSchedule& point, double cost);
+  Candidate candidate(const schedule::SuperSchedule& point, double cost_ns);
 
+  const matrix::SparseTensor& tensor_;
   const TuneOptions& options_;
-  pattern::PatternCounts counts_;
   schedule::ScheduleSpace space_;
-  model::ClosedFormModel closed_form_;
-  std::optional<search::LearnedLookup> lookup_;  ///< with a learned model
-  CountingModel counting_;
-  double cost_unit_ns_ = 1;  ///< of the model's costs
+  PatternCosts given_;  ///< of the rows in the order of the input
+  bool considered_ = false;
+  std::optional<matrix::SparseTensor> clustered_tensor_;
+  std::optional<PatternCosts> clustered_;  ///< where it may pay to cluster rows
   Random random_;
-  double csr_ns_ = 0;
   double features_s_ = 0;
-  std::set<std::string> returned_;                         ///< text forms
-  search::Feasible usable_;                                ///< of keep_to(); null: all are
-  std::unordered_map<std::string, bool> feasible_by_key_;  ///< by limits_key()
+  std::set<std::string> returned_;  ///< text forms
+  search::Feasible usable_;         ///< of keep_to(); null: all are
 };
 
 }  // namespace waco::tune

@@ -31,8 +31,9 @@ namespace {
 /// three readings of the file. On 32 real matrices the first choice of 200 was predicted to be 0.1 (SpMM, J =
 /// 32) to 0.7 % (SDDMM) slower than that of 6000, and 5 % at most; of 80, 0.3 to 1.4 and 14 %; of 30, 1.2 to
 /// 3.4 and 36 %.
+constexpr int64_t kManyNonzeros = 1000000;
 int64_t evaluations_without_measuring(int64_t num_nonzeros) {
-  constexpr int64_t kFewNonzeros = 1 << 18, kManyNonzeros = 1000000;
+  constexpr int64_t kFewNonzeros = 1 << 18;
   if (num_nonzeros <= kFewNonzeros) return 300;
   return num_nonzeros <= kManyNonzeros ? 200 : 30;
 }
@@ -104,13 +105,15 @@ void Run::search(Effort effort) {
   set_effort(effort);
   const int64_t evaluations = evaluations_of(effort);
   std::vector<Candidate>& candidates = result_.candidates;
+  // Clustering takes longer than reading.
+  const bool may_cluster = effort != Effort::kNone || tensor_.num_nonzeros() <= kManyNonzeros;
   const auto find_first = [&](int wanted) {
     // Whatever is measured or is the answer has to be within the limits for certain.
     const size_t num_sure = effort == Effort::kNone ? 1 : static_cast<size_t>(wanted);
     // Where too few of them have a kernel there are more further down in rank.
     for (const int64_t looked_at : {evaluations, std::max(kMostEvaluations, evaluations)}) {
       result_.num_without_kernel = 0;
-      candidates = ranking_->search(wanted, looked_at, num_sure);
+      candidates = ranking_->search(wanted, looked_at, num_sure, may_cluster);
       if (result_.num_without_kernel == 0 || effort == Effort::kNone || std::ssize(candidates) >= wanted)
         return;
     }

@@ -1,0 +1,70 @@
+// Costs by the model at hand.
+#include "waco/tune/pattern_costs.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "waco/base/clock.hpp"
+
+namespace waco::tune {
+
+using schedule::SuperSchedule;
+
+std::vector<double> PatternCosts::CountingModel::costs(std::span<const SuperSchedule> points) {
+  num_points += static_cast<int64_t>(points.size());
+  return model_->costs(points);
+}
+
+PatternCosts::PatternCosts(const matrix::SparseTensor& tensor, const TuneOptions& options,
+                           const schedule::SpaceLimits& limits, model::Ceilings ceilings)
+    : tensor_(tensor),
+      options_(options),
+      limits_(limits),
+      counts_(tensor),
+      closed_form_(tensor, std::move(ceilings)),
+      counting_(closed_form_),
+      csr_ns_(closed_form_.terms(schedule::csr_point(options.problem, limits.max_threads)).total_ns) {}
+
+double PatternCosts::look_up() {
+  if (!options_.learned) return 0;
+  const auto start = std::chrono::steady_clock::now();
+  lookup_.emplace(*options_.learned, tensor_, options_.problem, closed_form_, limits_.max_threads);
+  // A learned model predicts shares of fixed_csr's time, which the closed-form model knows in nanoseconds.
+  counting_ = CountingModel(lookup_->costs());
+  return seconds_since(start);
+}
+
+std::vector<double> PatternCosts::costs_ns(std::span<const SuperSchedule> points) {
+  std::vector<double> costs = counting_.costs(points);
+  for (double& cost : costs) cost *= cost_unit_ns();
+  return costs;
+}
+
+std::optional<std::string> PatternCosts::exclusion(const SuperSchedule& point) const {
+  return schedule::exclusion_reason(point, counts_, limits_);
+}
+
+double PatternCosts::expected_bytes(const SuperSchedule& point) {
+  const model::FormatCounts expected = closed_form_.expected_storage(point);
+  return expected.stored_values * static_cast<double>(value_bytes(point.problem.type)) + expected.index_bytes;
+}
+
+bool PatternCosts::judge_by_estimate(const SuperSchedule& point) {
+  constexpr double kDoubt = 2;
+  const double stored_values = closed_form_.expected_storage(point).stored_values;
+  const auto nonzeros = static_cast<double>(std::max<int64_t>(1, counts_.num_nonzeros()));
+  const double excess = std::max(stored_values / nonzeros / limits_.max_fill,
+                                 expected_bytes(point) / static_cast<double>(limits_.max_bytes));
+  if (excess > kDoubt) return false;
+  const bool is_small =
+      excess * kDoubt < 1 && !schedule::threads_share_outputs(point, schedule::analyze(point));
+  return is_small ? point.compute.threads <= limits_.max_threads : feasible(point);
+}
+
+bool PatternCosts::seems_feasible(const SuperSchedule& point) {
+  const auto [entry, is_new] = feasible_by_key_.try_emplace(schedule::limits_key(point), false);
+  if (is_new) entry->second = judge_by_estimate(point);
+  return entry->second;
+}
+
+}  // namespace waco::tune
