@@ -74,6 +74,14 @@ TEST_CASE("candidate_run: a crash and a hang in a group lose only themselves", "
   CHECK(candidates[0].measurement.baseline_median_ns == candidates[3].measurement.baseline_median_ns);
 }
 
+TEST_CASE("candidate_run: what the system kills is no wrong kernel", "[measure]") {
+  Group group;
+  const std::vector<Candidate> candidates = group.run({"", "kill(getpid(), SIGKILL);"});
+  CHECK(candidates[0].measurement.ok());
+  CHECK(candidates[1].measurement.status == Status::kConstraint);
+  CHECK(candidates[1].measurement.message.find("memory") != std::string::npos);
+}
+
 TEST_CASE("candidate_run: the limit of timing allows for how slow the candidates are", "[measure]") {
   Group group;
   // Six calls at least while it is timed, longer than a worker may hang.

@@ -140,6 +140,12 @@ TEST_CASE("storage_size: outputs of several threads count as storage does", "[sc
   CHECK_FALSE(excluded(tuples + "balanced x128", kOutputs));
   CHECK(limits_key(parse(tuples + "static x128")) != limits_key(parse(tuples + "balanced x128")));
   CHECK(limits_key(parse(tuples + "static x128")) == limits_key(parse(tuples + "dynamic,64 x128")));
+  // Ranges that cut rows keep a group of rows each.
+  const std::string groups =
+      "spmm f32 J=256 | A: i1:U k:C i0:C [i/512] | loop: i1 k i0 j | par: i1 balanced x128";
+  constexpr int64_t kGroups = int64_t{128} * 512 * 256 * 4;
+  CHECK(excluded(groups, kGroups));
+  CHECK_FALSE(excluded(groups, kGroups + 10000));
   // Of sddmm the stored values are the output.
   const std::string tiles = "sddmm f32 K=256 | A: i:U j:C | loop: k1 i j k0 [k/64] | par: k1 static x4";
   constexpr int64_t kStored = 1001 * 4 + 3 * 2 + 3 * 4, kValues = 3 * 3 * 4;

@@ -220,15 +220,20 @@ bool CandidateRunner::take_times(const std::vector<Candidate*>& group, const jso
 
 /// The worker died, hung or was overtaken by a stop request while it worked on `candidate`.
 void CandidateRunner::lose(Candidate& candidate, Reply reply, double limit_s) {
-  const std::string how = worker_->end();
+  const WorkerProcess::End end = worker_->end();
   worker_.reset();
   // A signal may reach both processes, ours a moment later.
   if (reply == Reply::kStopped || options_.stop()) return;
   candidate.done = true;
   Measurement& measurement = candidate.measurement;
-  measurement.status = reply == Reply::kTimeout ? Status::kTimeout : Status::kCrash;
-  measurement.message = reply == Reply::kTimeout ? fmt::format("not finished after {:.0f} s", limit_s)
-                                                 : fmt::format("its process ended with {}", how);
+  if (reply == Reply::kTimeout) {
+    measurement.status = Status::kTimeout;
+    measurement.message = fmt::format("not finished after {:.0f} s", limit_s);
+  } else {
+    measurement.status = end.killed ? Status::kConstraint : Status::kCrash;
+    measurement.message = fmt::format("its process ended with {}", end.how);
+    if (end.killed) measurement.message += ", most likely for want of memory";
+  }
 }
 
 }  // namespace waco::measure

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 
 #include "waco/base/error.hpp"
@@ -99,11 +100,14 @@ WorkerProcess::Reply WorkerProcess::receive(nlohmann::json& message, double time
   }
 }
 
-std::string WorkerProcess::end() {
-  process_.wait(0.5);  // a crash closes the channel a moment before the process is gone
-  const std::string how = process_.kill().describe();
-  const std::string words = last_words();
-  return words.empty() ? how : fmt::format("{}: {}", how, words);
+WorkerProcess::End WorkerProcess::end() {
+  // A crash closes the channel a moment before the process is gone.
+  const std::optional<ProcessEnd> by_itself = process_.wait(0.5);
+  End end;
+  end.killed = by_itself && !by_itself->exited && by_itself->code == SIGKILL;
+  end.how = process_.kill().describe();
+  if (const std::string words = last_words(); !words.empty()) end.how += ": " + words;
+  return end;
 }
 
 std::string WorkerProcess::last_words() const {

@@ -33,8 +33,12 @@ class WorkerProcess {
   /// The next message within `timeout_s`. After a stop request the worker has a short time left to finish.
   Reply receive(nlohmann::json& message, double timeout_s, const StopToken& stop);
 
-  /// Kills it if need be; how it ended and what it said last, such as "signal 11 (Segmentation fault)".
-  std::string end();
+  struct End {
+    std::string how;      ///< with what it said last, such as "signal 11 (Segmentation fault)"
+    bool killed = false;  ///< by a SIGKILL that was not ours: the system had no memory left, most likely
+  };
+  /// Kills it if need be.
+  End end();
 
  private:
   std::string last_words() const;

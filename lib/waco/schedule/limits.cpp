@@ -26,6 +26,17 @@ int64_t thread_output_bytes(const SuperSchedule& point, int64_t rows, int64_t nu
   return product(elements, (point.compute.threads - 1) * int64_t{value_bytes(problem.type)});
 }
 
+/// What ranges of equal work keep of the rows in which they meet, at most.
+int64_t boundary_bytes(const SuperSchedule& point) {
+  const Problem& problem = point.problem;
+  const std::vector<Level>& levels = point.format.levels;
+  const bool may_cut = point.compute.policy == Policy::kBalanced && !point.format.clustered &&
+                       levels[0].kind == LevelKind::kUncompressed && levels[1].kind == LevelKind::kCompressed;
+  if (!may_cut || output_is_sparse(problem.op)) return 0;
+  return product(product(point.compute.threads, point.format.split[0]),
+                 product(problem.rhs, value_bytes(problem.type)));
+}
+
 std::optional<std::string> limit_reason(const SuperSchedule& point, const StorageSize& size,
                                         const pattern::PatternCounts& counts, const SpaceLimits& limits) {
   const double fill =
@@ -37,6 +48,11 @@ std::optional<std::string> limit_reason(const SuperSchedule& point, const Storag
     return fmt::format("needs {:.3g} GB of storage, {:.3g} GB are allowed",
                        static_cast<double>(size.total_bytes) / 1e9,
                        static_cast<double>(limits.max_bytes) / 1e9);
+  const int64_t with_boundaries = sum(size.total_bytes, boundary_bytes(point));
+  if (with_boundaries > limits.max_bytes)
+    return fmt::format(
+        "needs {:.3g} GB for storage and where the ranges of its threads meet, {:.3g} GB are allowed",
+        static_cast<double>(with_boundaries) / 1e9, static_cast<double>(limits.max_bytes) / 1e9);
   const int64_t with_outputs =
       sum(size.total_bytes, thread_output_bytes(point, counts.dim(0), size.num_stored));
   if (with_outputs > limits.max_bytes && threads_share_outputs(point, analyze(point)))
@@ -44,7 +60,7 @@ std::optional<std::string> limit_reason(const SuperSchedule& point, const Storag
                        static_cast<double>(with_outputs) / 1e9, static_cast<double>(limits.max_bytes) / 1e9);
   constexpr int64_t kMostSorted = INT32_MAX - 1;  // waco_sort_rows, waco_renumber_rows
   if (point.format.permutes_rows() && sum(counts.dim(0), point.format.split[0]) > kMostSorted)
-    return fmt::format("sorts {} rows, {} is the most", counts.dim(0), kMostSorted - point.format.split[0]);
+    return fmt::format("orders {} rows, {} is the most", counts.dim(0), kMostSorted - point.format.split[0]);
   if (point.format.clustered && counts.dim(1) > kMostSorted)
     return fmt::format("clusters rows of {} columns, {} is the most", counts.dim(1), kMostSorted);
   return std::nullopt;
@@ -63,8 +79,9 @@ std::optional<Subspace> parse_subspace(std::string_view text) {
 }
 
 std::string limits_key(const SuperSchedule& point) {
-  return fmt::format("{} x{}{}", to_text(point.format, point.problem.op), point.compute.threads,
-                     threads_share_outputs(point, analyze(point)) ? " shared" : "");
+  return fmt::format("{} x{}{}{}", to_text(point.format, point.problem.op), point.compute.threads,
+                     threads_share_outputs(point, analyze(point)) ? " shared" : "",
+                     boundary_bytes(point) > 0 ? " cut" : "");
 }
 
 std::optional<std::string> exclusion_reason(const SuperSchedule& point, const pattern::PatternCounts& counts,
