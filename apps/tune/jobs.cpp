@@ -9,6 +9,7 @@
 #include <exception>
 #include <functional>
 #include <future>
+#include <initializer_list>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -51,39 +52,47 @@ void tell(const Options& options, const std::string& table) {
   if (!options.common.quiet) print_to_stderr(table);
 }
 
-/// The same after `write_files`: whoever reads stderr may have gone. Where there is no room for files it is
-/// all that is left of the run.
-void tell_after(const Options& options, const std::string& table, const std::function<void()>& write_files) {
-  try {
-    write_files();
-  } catch (...) {
-    tell(options, table);
-    throw;
+/// Does all of these, in this order, whichever of them fails: where there is no room for one file, the others
+/// are what is left of the run. Throws what the first failure threw.
+void do_all(std::initializer_list<std::function<void()>> outputs) {
+  std::exception_ptr first;
+  for (const auto& output : outputs) {
+    try {
+      output();
+    } catch (...) {
+      if (!first) first = std::current_exception();
+    }
   }
-  tell(options, table);
+  if (first) std::rethrow_exception(first);
 }
 
-/// Files, then the table, then stdout.
+/// Files, then the table (whoever reads stderr may have gone), then stdout.
 void hand_over(const Options& options, const matrix::SparseTensor& tensor, const tune::TuneResult& result) {
   const nlohmann::ordered_json document = tune::plan_document(result, kProgram, options.command);
-  tell_after(options, tune::to_table(result), [&] {
-    if (!options.plan_file.empty()) {
-      write_artifact(options.plan_file, document);
-      log_written(options.plan_file);
-    }
-    if (!options.kernel_file.empty()) write_kernel(options, tensor, result);
-  });
-  if (options.json) print_to_stdout(artifact_text(document));
-  if (options.jsonl) print_to_stdout(line_text(document) + "\n");
+  do_all({[&] {
+            if (options.plan_file.empty()) return;
+            write_artifact(options.plan_file, document);
+            log_written(options.plan_file);
+          },
+          [&] {
+            if (!options.kernel_file.empty()) write_kernel(options, tensor, result);
+          },
+          [&] { tell(options, tune::to_table(result)); },
+          [&] {
+            if (options.json) print_to_stdout(artifact_text(document));
+            if (options.jsonl) print_to_stdout(line_text(document) + "\n");
+          }});
 }
 
 /// A given point that is wrong is the answer to the question asked; a searched one is merely not the winner.
 ExitCode exit_code(const tune::TuneResult& result, bool points_given) {
-  bool any_ok = !points_given, any_wrong = false;
+  bool any_ok = !points_given, any_wrong = false, any_left = false;
   for (const tune::Candidate& candidate : result.candidates) {
     any_ok = any_ok || candidate.measurement.ok();
     any_wrong = any_wrong || candidate.measurement.failed_verification();
+    any_left = any_left || !candidate.measured;
   }
+  if (!result.complete && any_left) any_ok = true;  // nobody knows about those
   if (points_given && any_wrong) return ExitCode::kVerification;
   const bool only_predicted = result.effort == tune::Effort::kNone && result.complete;
   const bool answered = result.best && (result.best->verified || only_predicted);
@@ -190,6 +199,12 @@ Listed tune_listed(const Options& options, const matrix::CorpusItem& item, const
       throw;
     }
   });
+  Outcome& outcome = listed.result.outcome;
+  if (outcome.code != ExitCode::kDone && outcome.error.empty())
+    outcome.error =
+        fmt::format("{}: {}; the candidates say why", item.source,
+                    outcome.code == ExitCode::kVerification ? "a result was wrong"
+                                                            : "nothing was found that could be run");
   return listed;
 }
 
@@ -199,6 +214,11 @@ ExitCode tune_one(const Options& options, const tune::ChosenProblem& chosen, con
   // Reading may take minutes: what is wrong with the options is told before.
   for (const std::string& file : {options.plan_file, options.kernel_file})
     if (!file.empty()) check_can_be_written(file);
+  if (tune::holds_results_of_list(options.plan_file))
+    throw UsageError(
+        fmt::format("{} holds the results of a list, which one plan would replace; name another "
+                    "file, or continue the list by --list",
+                    options.plan_file));
   require_compiler(options);
   tune::check_model_options(options.ranking, chosen.problem.op);
   auto opening = std::async(std::launch::async, [&] {
@@ -221,7 +241,8 @@ ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, c
   size_t number = 0;
   for (const matrix::CorpusItem& item : batch.items) {
     ++number;
-    if (batch.file && batch.file->holds(item.source, tuning)) {
+    // What stdin held before says nothing of what it holds now.
+    if (batch.file && item.source != "-" && batch.file->holds(item.source, tuning)) {
       ++tally.num_there;
       continue;
     }
@@ -238,10 +259,13 @@ ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, c
     }
     const auto line = tune::listed_document(listed.result, tuning, kProgram, options.command);
     ++(tune::is_result(line) ? tally.num_tuned : tally.num_failed);
-    tell_after(options, listed.table, [&] {
-      if (batch.file) batch.file->append(line);
-    });
-    if (options.jsonl) print_to_stdout(line_text(line) + "\n");
+    do_all({[&] {
+              if (batch.file) batch.file->append(line);
+            },
+            [&] { tell(options, listed.table); },
+            [&] {
+              if (options.jsonl) print_to_stdout(line_text(line) + "\n");
+            }});
   }
   spdlog::info("{}", tally.text());
   return tally.num_failed > 0 ? ExitCode::kPartial : ExitCode::kDone;

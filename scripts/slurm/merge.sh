@@ -99,7 +99,7 @@ whole_lines() {
 }
 whole_lines | jq -s -c 'reduce .[] as $line ({}; .[$line.input] = $line) | .[]' >"$folder/last.part"
 jq -c 'select(.status == "done")' "$folder/last.part" >"$folder/results.jsonl.part"
-jq -r 'select(.status != "done") | "exit code \(.exit_code): \(.error)"' "$folder/last.part" >"$folder/failed.part"
+jq -r 'select(.status != "done") | "\(.input): exit code \(.exit_code): \(.error)"' "$folder/last.part" >"$folder/failed.part"
 rm "$folder/last.part"
 mv "$folder/results.jsonl.part" "$folder/results.jsonl"
 mv "$folder/failed.part" "$folder/failed"

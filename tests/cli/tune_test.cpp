@@ -545,6 +545,10 @@ TEST_CASE("cli: a list is continued, faults are told item by item", "[cli]") {
   CHECK(part.ok());
   CHECK(read_file(work.path("part.1-of-3.jsonl")).find("stencil2d") != std::string::npos);
   check_refused(tune().with("--op", "spmv"), 2, "name a matrix");
+  // One matrix, such as a pattern of names that only one matched: its plan would replace the results.
+  check_refused(tune().with(matrix, "--op", "spmv", "--effort", "none", "-o", results), 2,
+                "results of a list");
+  CHECK(lines().size() == 4);
   check_refused(tune().with(matrix, "--op", "spmv", "--shard", "0/2"), 2, "--shard");
   check_refused(batch().with("-o", list), 2, "is an input");
   check_refused(batch().with("-o", work.write("notes.txt", "of mine\n")), 3, "is not a result of waco-tune");

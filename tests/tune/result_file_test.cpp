@@ -45,6 +45,22 @@ TEST_CASE("result_file: what failed, or was cut short by a fault of the machine,
   CHECK_FALSE(holds_after({{"status", "failed"}}));
 }
 
+TEST_CASE("result_file: results of a list are told from other files", "[tune]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "results.jsonl";
+  CHECK_FALSE(holds_results_of_list(file));
+  CHECK_FALSE(holds_results_of_list(folder.path()));
+  CHECK_FALSE(holds_results_of_list("/dev/null"));
+  for (const char* other : {"", "of mine\n", "[1]\n", "{\n \"format\": \"waco-plan\"\n}\n"}) {
+    write_file_atomically(file, other);
+    CHECK_FALSE(holds_results_of_list(file));
+  }
+  write_file_atomically(file, "");
+  ResultFile(file, describe_machine(""))
+      .append(listed_document({"a.mtx", {}, nullptr}, spmv_options(), "waco-tune", "waco-tune ..."));
+  CHECK(holds_results_of_list(file));
+}
+
 TEST_CASE("result_file: a result answers only what was asked", "[tune]") {
   const TemporaryFolder folder;
   ResultFile results(folder.path() / "results.jsonl", describe_machine(""));

@@ -98,6 +98,7 @@ TEST_CASE("verdict: what pays is told by what was measured", "[tune]") {
   verdict.forecasts = forecast(outlook());
   CHECK_FALSE(verdict.pays());
   verdict.chosen = Effort::kNormal;
+  CHECK_FALSE(verdict.pays());  // there is no plan yet
   verdict.spent_ns = 2e9;
   verdict.happened = Way{Effort::kNormal, 2e9, 10e6, 0.5e6};
   verdict.csr_ns = 1e6;

@@ -64,7 +64,7 @@ std::string command_text(int argc, const char* const* argv);
 /// How a piece of work ended.
 struct Outcome {
   ExitCode code = ExitCode::kDone;
-  std::string error;  ///< what was told; empty when nothing was thrown
+  std::string error;  ///< what was told; of guarded() empty when nothing was thrown
 };
 
 /// Runs a piece of work; an error becomes one line on stderr and its exit code. Bugs and lack of memory give

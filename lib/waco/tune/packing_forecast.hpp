@@ -7,6 +7,9 @@
 
 namespace waco::tune {
 
+/// Nanoseconds of clustering the rows of a matrix with so many nonzeros.
+double clustering_forecast_ns(int64_t num_nonzeros);
+
 /// Nanoseconds that packing `num_nonzeros` sorted nonzeros into `stored_bytes` (fill included) of the format
 /// of `point` takes on so many threads: a time for each nonzero, which depends on how the format is packed
 /// (kernels-templates/packer.hpp), and one for each byte that is written to memory fresh from the system.

@@ -1,6 +1,8 @@
 // Reading and growing a file of results.
 #include "waco/tune/result_file.hpp"
 
+#include <fstream>
+
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
 #include "waco/tune/plan_file.hpp"
@@ -53,6 +55,15 @@ nlohmann::ordered_json listed_document(const ListedResult& result, const TuneOpt
 
 bool is_result(const json& line) {
   return line.value("status", "") == "done" && !line.value("machine_failed", false);
+}
+
+bool holds_results_of_list(const std::filesystem::path& file) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) return false;
+  std::string line;
+  std::getline(std::ifstream(file), line);
+  const json document = json::parse(line, nullptr, false);
+  return document.is_object() && document.contains("input") && document.contains("asked");
 }
 
 ResultFile::ResultFile(const std::filesystem::path& file, const Machine& machine) : lines_(file) {

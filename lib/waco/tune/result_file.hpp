@@ -29,6 +29,9 @@ nlohmann::ordered_json listed_document(const ListedResult& result, const TuneOpt
 /// to be done again.
 bool is_result(const nlohmann::json& line);
 
+/// Whether there is such a file, with a line at least; false for all else, whatever it is.
+bool holds_results_of_list(const std::filesystem::path& file);
+
 /// A file that grows by a line for each input.
 class ResultFile {
  public:

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "waco/base/clock.hpp"
@@ -53,6 +55,8 @@ class Run {
   void set_effort(Effort effort);
   int64_t evaluations_of(Effort effort) const;
   void search(Effort effort);
+  void note_features();
+  bool may_cluster(Effort effort) const;
   void stay_on_csr();
   void verify_csr();
   Way way_ahead();
@@ -84,12 +88,12 @@ class Run {
   std::optional<Ranking> ranking_;
   std::optional<measure::Session> session_;
   std::vector<Candidate*> batch_;  ///< that is being measured
-  std::vector<measure::Measurement> finals_;
-  bool refinement_cut_ = false;  ///< by the budget, before its last round was over
+  bool refinement_cut_ = false;    ///< by the budget, before its last round was over
   bool final_skipped_ = false;
   double compile_ns_ = 0;  ///< of the kernel that forecasts are of, where it is not in the cache
   size_t num_found_ = 0;   ///< candidates, before their neighbours were added
   int num_reported_ = 0;
+  std::set<std::string> lacking_;  ///< text forms of points passed over, as their kernels were not compiled
 };
 
 }  // namespace waco::tune

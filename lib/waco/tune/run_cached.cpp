@@ -49,7 +49,7 @@ void Run::keep_to_cache() {
   if (!options_.no_compile || only_ranks()) return;
   ranking_->keep_to([this, cache = kernels()](const SuperSchedule& point) {
     const bool there = is_compiled(*cache, point);
-    if (!there) ++result_.num_without_kernel;
+    if (!there && lacking_.insert(schedule::to_text(point)).second) ++result_.num_without_kernel;
     return there;
   });
 }

@@ -110,8 +110,7 @@ void Run::hold_final() {
   final_skipped_ = whole_budget_.stop_requested();
   if (final_skipped_) return;
   spdlog::info("{} finalists and fixed_csr in common rounds", finalists.size());
-  finals_ = session_->compete(finalists);
-  enter_finals(finals_, result_.candidates);
+  enter_finals(session_->compete(finalists), result_.candidates);
 }
 
 /// Without timing: the cheapest point whose result is right. Of points given by hand every one is checked.
@@ -132,6 +131,7 @@ void Run::verify_first() {
     best.stored_bytes = m.stored_bytes;
     if (!given) return;
   }
+  if (!given && !result_.best && !signals_.stop_requested()) stay_on_csr();
 }
 
 }  // namespace waco::tune

@@ -94,8 +94,12 @@ void Run::choose_effort() {
   outlook.compile_ns = compile_ns_;
   for (const Effort effort : kEfforts)
     if (options_.points.empty() && effort != result_.effort)
-      outlook.ranking_ns[static_cast<size_t>(effort)] = ranking_again_ns(
-          result_.seconds.search * 1e9, evaluations_of(result_.effort), evaluations_of(effort));
+      outlook.ranking_ns[static_cast<size_t>(effort)] =
+          ranking_again_ns(result_.seconds.search * 1e9, evaluations_of(result_.effort),
+                           evaluations_of(effort)) +
+          (may_cluster(effort) && !may_cluster(result_.effort)
+               ? clustering_forecast_ns(tensor_.num_nonzeros())
+               : 0);
   Verdict& verdict = begin_verdict(outlook);
   verdict.chosen = options_.effort_by_calls ? cheapest(verdict.forecasts, verdict.calls).effort
                                             : std::optional(options_.effort);
@@ -146,8 +150,9 @@ void Run::settle() {
   Verdict& verdict = *result_.verdict;
   const double spent_ns = (result_.seconds.machine + result_.seconds.rank() + result_.seconds.measure) * 1e9;
   if (!result_.baseline) {
-    verdict.predict(spent_ns, verdict.chosen ? std::optional(way_ahead()) : std::nullopt);
-    if (!verdict.pays()) stay_on_csr();
+    verdict.predict(spent_ns,
+                    verdict.chosen && !result_.best->is_baseline ? std::optional(way_ahead()) : std::nullopt);
+    if (!verdict.pays() && !result_.best->is_baseline) stay_on_csr();
     return;
   }
   verdict.spent_ns = spent_ns;

@@ -17,6 +17,7 @@
 #include "waco/base/files.hpp"
 #include "waco/measure/statistics.hpp"
 #include "waco/tune/decision.hpp"
+#include "waco/tune/packing_forecast.hpp"
 #include "waco/tune/run.hpp"
 
 namespace waco::tune {
@@ -79,15 +80,30 @@ void Run::rank() {
   model::Ceilings machine = ceilings().with_vectors_of(result_.machine.compiler.vector_bytes);
   const Stopwatch watch(result_.seconds.search);
   ranking_.emplace(tensor_, options_, result_.threads, std::move(machine));
-  result_.seconds.features = ranking_->features_s();
-  result_.seconds.search -= result_.seconds.features;
   keep_to_cache();
   if (options_.points.empty()) {
     search(options_.effort_by_calls ? Effort::kNone : result_.effort);
   } else {
     result_.candidates = ranking_->judge(options_.points);
     sort_candidates(result_.candidates);
+    note_features();
   }
+}
+
+/// What was counted as searching so far.
+void Run::note_features() {
+  result_.seconds.search -= ranking_->features_s() - result_.seconds.features;
+  result_.seconds.features = ranking_->features_s();
+}
+
+/// Whether a search finds out if it pays to cluster rows. That takes longer than reading does, so that it
+/// has to be worth its time.
+bool Run::may_cluster(Effort effort) const {
+  if (signals_.stop_requested()) return false;
+  if (effort == Effort::kNone) return tensor_.num_nonzeros() <= kManyNonzeros;
+  constexpr double kShare = 0.1;  // of what is left of the budget
+  const auto left_s = first_budget_.seconds_left();
+  return !left_s || clustering_forecast_ns(tensor_.num_nonzeros()) * 1e-9 < kShare * *left_s;
 }
 
 /// Points whose cost an effort predicts.
@@ -105,15 +121,15 @@ void Run::search(Effort effort) {
   set_effort(effort);
   const int64_t evaluations = evaluations_of(effort);
   std::vector<Candidate>& candidates = result_.candidates;
-  // Clustering takes longer than reading.
-  const bool may_cluster = effort != Effort::kNone || tensor_.num_nonzeros() <= kManyNonzeros;
+  const bool clusters = may_cluster(effort);
   const auto find_first = [&](int wanted) {
     // Whatever is measured or is the answer has to be within the limits for certain.
     const size_t num_sure = effort == Effort::kNone ? 1 : static_cast<size_t>(wanted);
     // Where too few of them have a kernel there are more further down in rank.
     for (const int64_t looked_at : {evaluations, std::max(kMostEvaluations, evaluations)}) {
       result_.num_without_kernel = 0;
-      candidates = ranking_->search(wanted, looked_at, num_sure, may_cluster);
+      lacking_.clear();
+      candidates = ranking_->search(wanted, looked_at, num_sure, clusters);
       if (result_.num_without_kernel == 0 || effort == Effort::kNone || std::ssize(candidates) >= wanted)
         return;
     }
@@ -130,6 +146,7 @@ void Run::search(Effort effort) {
       sort_candidates(candidates);
     }
   }
+  note_features();
   num_found_ = candidates.size();
   result_.num_ranked = ranking_->num_ranked();
   spdlog::info("ranked {} points, {} to measure", result_.num_ranked, num_found_);
@@ -258,10 +275,11 @@ TuneResult Run::take() {
   }
   sort_candidates(result_.candidates);
   if (result_.baseline) {
-    std::vector<Measurement> contestants = finals_;
-    if (contestants.empty())
-      for (const Candidate& candidate : result_.candidates)
-        if (candidate.measured) contestants.push_back(candidate.measurement);
+    // Where the final came to nothing, for want of memory or time, the first measurements decide.
+    const bool held = std::ranges::any_of(result_.candidates, &Candidate::finalist);
+    std::vector<Measurement> contestants;
+    for (const Candidate& candidate : result_.candidates)
+      if (candidate.measured && candidate.finalist == held) contestants.push_back(candidate.measurement);
     result_.best = decide(*result_.baseline, contestants, result_.threads, options_.calls);
   }
   settle();

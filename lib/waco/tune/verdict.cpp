@@ -158,7 +158,7 @@ void Verdict::predict(double spent, const std::optional<Way>& ahead) {
 
 bool Verdict::pays() const {
   const std::optional<Way>& way = happened ? happened : predicted;
-  if (!chosen || !way) return chosen.has_value();
+  if (!chosen || !way) return false;
   // A sum that holds what was spent would be rounded: fixed_csr itself could seem to take less than CSR.
   const auto count = static_cast<double>(calls);
   return way->tune_ns - spent_ns + way->convert_ns + way->kernel_ns * count < csr_ns * count;
