@@ -89,6 +89,7 @@ class Emitter {
   void emit_search(const std::string& p, int level, const Env& env, const std::string& is_less);
   void emit_scan(const std::string& p, int level, const Env& env, const std::string& is_equal);
   void emit_prefetch(int depth, const Env& env, const std::string& at);
+  void emit_prefetch_of_rows(int depth, const Env& env);
   void emit_zero_rows(const Env& env);
   bool tiles_remain(int depth) const;  ///< further in, tiles of the dense index are looped over
   void hoist_operands(int depth, const Env& env);

@@ -151,6 +151,26 @@ void Emitter::emit_zero_rows(const Env& env) {
   out_.close();
 }
 
+/// Asks for the dense row two clustered rows further on: they lie anywhere, so that no hardware sees a
+/// stream.
+void Emitter::emit_prefetch_of_rows(int depth, const Env& env) {
+  if (op() != schedule::Op::kSddmm || !format().clustered || depth == 0) return;
+  if (depth > shape_.nest.num_runtime || depth - 1 == shape_.nest.innermost_sparse) return;
+  const auto& vars = loop(depth - 1).vars;
+  if (std::none_of(vars.begin(), vars.end(), [](Var var) { return var.index == 0; })) return;
+  const auto& parts = env.coordinate[0];
+  if (parts[0].empty() || (split(0) > 1 && parts[1].empty())) return;
+  const bool all_tiles = tile_.whole || tiles_remain(depth - 1);
+  const std::string base = all_tiles ? "0" : tile_.base, at = full_index(env, 0) + " + 2";
+  if (known("ahead:" + at + ":" + base) != nullptr) return;
+  const std::string row = named("ahead:" + at + ":" + base, "value_t*", "ahead",
+                                fmt::format("dense0 + (int64_t)row_of[{}] * rhs + {}", at, base));
+  const int64_t values = all_tiles ? shape_.point.problem.rhs : tile_size();
+  const int64_t bytes = values * schedule::value_bytes(shape_.point.problem.type);
+  for (int64_t line = 0; line < std::min<int64_t>((bytes + 63) / 64, 16); ++line)
+    out_.line("__builtin_prefetch((const char*){} + {});", row, 64 * line);
+}
+
 /// Loads dense rows that do not change in the loops further in, as long as registers are left for them.
 void Emitter::hoist_operands(int depth, const Env& env) {
   if (depth == 0 || depth >= shape_.nest.num_runtime || !schedule::has_dense_index(op()) ||

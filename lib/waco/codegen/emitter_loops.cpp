@@ -15,6 +15,7 @@ using schedule::Var;
 void Emitter::emit_nest(int depth, const Env& env) {
   if (shape_.zeroing == Zeroing::kRows && depth == shape_.zero_depth && !in_scope_) emit_zero_rows(env);
   hoist_operands(depth, env);
+  emit_prefetch_of_rows(depth, env);
   if (depth == shape_.scope_depth && !in_scope_ && !steps_hold_scope()) {
     shape_.row_buffer ? emit_row_buffer(depth, env) : emit_scope(depth, env);
   } else if (depth == shape_.nest.innermost_sparse && shape_.factored >= 0 && target_ == Target::kOutput) {

@@ -16,11 +16,18 @@ codegen::OperandShape operand_shape(const matrix::SparseTensor& tensor,
                                     const schedule::SuperSchedule& point) {
   codegen::OperandShape shape;
   shape.dims = matrix::three_dims(tensor.dims);
-  const matrix::SparseTensor clustered = point.format.clustered
-                                             ? codegen::with_clustered_rows(tensor, threads_or_all(0))
-                                             : matrix::SparseTensor{};
-  const pattern::PatternCounts counts(point.format.clustered ? clustered : tensor);
-  const auto size = schedule::predict_storage(point.format, point.problem.op, point.problem.type, counts);
+  const schedule::Problem& problem = point.problem;
+  const pattern::PatternCounts counts(tensor);
+  // The order of the rows makes no difference to the bound, which tells in most cases whether positions fit
+  // 31 bits; nothing else is asked.
+  auto size = schedule::bound_storage(point.format, problem.op, problem.type, counts);
+  if (size.pos_bytes > 4 && point.format.clustered) {
+    const matrix::SparseTensor clustered = codegen::with_clustered_rows(tensor, threads_or_all(0));
+    size =
+        schedule::predict_storage(point.format, problem.op, problem.type, pattern::PatternCounts(clustered));
+  } else if (size.pos_bytes > 4) {
+    size = schedule::predict_storage(point.format, problem.op, problem.type, counts);
+  }
   for (const schedule::LevelSize& level : size.levels)
     shape.num_positions_bound = std::max(shape.num_positions_bound, level.positions);
   return shape;

@@ -13,11 +13,12 @@
 
 namespace waco::tune {
 
-/// A pattern, or the same with its rows in another order, as models see it.
+/// A pattern as models see it: the given one, or that with clustered rows.
 class PatternCosts {
  public:
-  /// Keeps references to `tensor`, `options` and `limits`.
-  PatternCosts(const matrix::SparseTensor& tensor, const TuneOptions& options,
+  /// Keeps references to `tensor`, `options` and `limits`. `clustered`: the tensor has its rows clustered,
+  /// and whatever points are asked for, clustered ones are meant.
+  PatternCosts(const matrix::SparseTensor& tensor, bool clustered, const TuneOptions& options,
                const schedule::SpaceLimits& limits, model::Ceilings ceilings);
   PatternCosts(const PatternCosts&) = delete;
   PatternCosts& operator=(const PatternCosts&) = delete;
@@ -32,6 +33,8 @@ class PatternCosts {
   /// What a search ranks by: in units of cost_unit_ns().
   model::CostModel& costs() { return counting_; }
   double cost_unit_ns() const { return lookup_ ? csr_ns_ : 1; }
+  /// The closed-form model's, in nanoseconds.
+  model::CostModel& closed_form_costs() { return closed_form_costs_; }
   /// Null without an index.
   const search::Query* query() const { return lookup_ ? lookup_->query() : nullptr; }
   model::ClosedFormModel& closed_form() { return closed_form_; }
@@ -50,25 +53,28 @@ class PatternCosts {
   double expected_bytes(const schedule::SuperSchedule& point);
 
  private:
-  /// Counts what passes through.
+  /// Asks for the points as they are stored here, and counts them.
   class CountingModel : public model::CostModel {
    public:
-    explicit CountingModel(model::CostModel& model) : model_(&model) {}
+    CountingModel(model::CostModel& model, bool clustered) : model_(&model), clustered_(clustered) {}
     std::vector<double> costs(std::span<const schedule::SuperSchedule> points) override;
     int64_t num_points = 0;
 
    private:
     model::CostModel* model_;
+    bool clustered_;
   };
 
   bool judge_by_estimate(const schedule::SuperSchedule& point);
 
   const matrix::SparseTensor& tensor_;
+  const bool clustered_;
   const TuneOptions& options_;
   const schedule::SpaceLimits& limits_;
   pattern::PatternCounts counts_;
   model::ClosedFormModel closed_form_;
   std::optional<search::LearnedLookup> lookup_;  ///< with a learned model
+  CountingModel closed_form_costs_;
   CountingModel counting_;
   double csr_ns_ = 0;
   std::unordered_map<std::string, bool> feasible_by_key_;  ///< by limits_key()

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "waco/base/machine.hpp"
@@ -37,7 +38,7 @@ Ranking::Ranking(const matrix::SparseTensor& tensor, const TuneOptions& options,
     : tensor_(tensor),
       options_(options),
       space_(options.problem, tensor.dims, limits(options, threads)),
-      given_(tensor, options, space_.limits(), std::move(ceilings)),
+      given_(tensor, false, options, space_.limits(), std::move(ceilings)),
       random_(options.seed) {
   features_s_ = given_.look_up();
 }
@@ -54,8 +55,7 @@ void Ranking::consider_clustering() {
   const int64_t row_bytes = options_.problem.rhs * value_bytes(options_.problem.type);
   const int64_t cached = ceilings().levels[kPrivateLevel].capacity_bytes / 2 / row_bytes;
   if (given_.closed_form().repeated_misses(cached) < kFewMisses) return;
-  const int64_t bytes = kClusteringBytes * (tensor_.num_nonzeros() + tensor_.dims[0] + tensor_.dims[1]);
-  if (!can_be_clustered() || bytes > available_memory_bytes() / 4) return;
+  if (!can_be_clustered()) return;
   cluster();
   if (clustered_->csr_ns() > kLeastGain * given_.csr_ns()) {
     clustered_.reset();
@@ -65,15 +65,18 @@ void Ranking::consider_clustering() {
   features_s_ += clustered_->look_up();
 }
 
-/// Rows and columns are numbered in 31 bits, up to the end of the last group of rows.
+/// Rows and columns are numbered in 31 bits, up to the end of the last group of rows, and the work takes
+/// memory.
 bool Ranking::can_be_clustered() const {
   constexpr int64_t kMost = INT32_MAX - (1 << 16);
-  return tensor_.order() == 2 && std::max(tensor_.dims[0], tensor_.dims[1]) < kMost;
+  if (tensor_.order() != 2 || std::max(tensor_.dims[0], tensor_.dims[1]) >= kMost) return false;
+  const int64_t parts = tensor_.num_nonzeros() + tensor_.dims[0] + tensor_.dims[1];
+  return parts <= space_.limits().max_bytes / kClusteringBytes;
 }
 
 void Ranking::cluster() {
   clustered_tensor_ = codegen::with_clustered_rows(tensor_, space_.limits().max_threads);
-  clustered_.emplace(*clustered_tensor_, options_, space_.limits(), ceilings());
+  clustered_.emplace(*clustered_tensor_, true, options_, space_.limits(), ceilings());
 }
 
 PatternCosts& Ranking::costs_of(const SuperSchedule& point) {
@@ -126,6 +129,8 @@ std::vector<Candidate> Ranking::search_order(bool clustered, int num_results, in
   for (const search::Scored& found :
        search->run(space_, costs.costs(), allowed, evaluations, random_, num_results)) {
     const SuperSchedule point = in_order(found.point, clustered);
+    if (returned_.contains(schedule::to_text(point)))
+      continue;  // the same but for what clustering leaves out
     if (candidates.size() >= num_sure || costs.feasible(point))
       candidates.push_back(candidate(point, found.cost * costs.cost_unit_ns()));
   }
@@ -145,17 +150,16 @@ std::vector<Candidate> Ranking::search(int num_results, int64_t evaluations, siz
     return *a.predicted_cost_ns < *b.predicted_cost_ns;
   };
   while (candidates.size() + others.size() > num_wanted) {
-    const bool drops_other = candidates.size() <= num_kept || others.empty() ? !others.empty()
-                             : others.size() <= num_kept || candidates.empty()
-                                 ? false
-                                 : is_cheaper(candidates.back(), others.back());
+    const bool drops_other = others.size() > num_kept &&
+                             (candidates.size() <= num_kept || is_cheaper(candidates.back(), others.back()));
     (drops_other ? others : candidates).pop_back();
   }
-  candidates.insert(candidates.end(), others.begin(), others.end());
-  std::sort(candidates.begin(), candidates.end(), is_cheaper);
+  std::vector<Candidate> both;
+  std::merge(candidates.begin(), candidates.end(), others.begin(), others.end(), std::back_inserter(both),
+             is_cheaper);
   returned_.clear();
-  for (const Candidate& kept : candidates) returned_.insert(schedule::to_text(kept.measurement.point));
-  return candidates;
+  for (const Candidate& kept : both) returned_.insert(schedule::to_text(kept.measurement.point));
+  return both;
 }
 
 std::vector<Candidate> Ranking::second_opinions(size_t num_results, int64_t evaluations) {
@@ -166,11 +170,12 @@ std::vector<Candidate> Ranking::second_opinions(size_t num_results, int64_t eval
     const auto allowed = [&](const SuperSchedule& point) { return may_be_tried(in_order(point, clustered)); };
     // As many as were found before may be found again.
     const auto looked_at = static_cast<int>(returned_.size() + wanted);
-    for (const search::Scored& found : search::NeighbourSearch().run(space_, costs.closed_form(), allowed,
-                                                                     evaluations, random_, looked_at)) {
+    for (const search::Scored& found : search::NeighbourSearch().run(
+             space_, costs.closed_form_costs(), allowed, evaluations, random_, looked_at)) {
       if (wanted == 0) break;
       SuperSchedule point = in_order(found.point, clustered);
       if (returned_.contains(schedule::to_text(point)) || !costs.feasible(point)) continue;
+      returned_.insert(schedule::to_text(point));
       points.push_back(std::move(point));
       --wanted;
     }
@@ -238,7 +243,11 @@ std::vector<Candidate> Ranking::judge(const std::vector<SuperSchedule>& points) 
   for (size_t n = 0; n < points.size(); ++n) {
     if (returned_.contains(schedule::to_text(points[n]))) continue;
     Candidate judged = candidate(points[n], costs[n]);
-    if (const auto reason = costs_of(points[n]).exclusion(points[n])) {
+    if (points[n].format.clustered && !can_be_clustered()) {
+      judged.measured = true;
+      judged.measurement.status = measure::Status::kConstraint;
+      judged.measurement.message = "there is not enough memory to cluster the rows, or there are too many";
+    } else if (const auto reason = costs_of(points[n]).exclusion(points[n])) {
       judged.measured = true;
       judged.measurement.status = measure::Status::kConstraint;
       judged.measurement.message = *reason;

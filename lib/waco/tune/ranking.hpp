@@ -26,10 +26,10 @@ class Ranking {
   /// followed or returned, after the limits.
   void keep_to(search::Feasible usable) { usable_ = std::move(usable); }
 
-  /// The best points of a search over the whole space, cheapest first; where it may pay and `may_cluster`
-  /// allows to find out, of one more in which rows are clustered. Of the first `num_sure` the storage is
-  /// known exactly and within the limits; that of the others is only estimated. Forgets what earlier calls
-  /// returned.
+  /// The best points of a search over the whole space, cheapest first. With `may_cluster`, and where that
+  /// seems to pay, rows are clustered in a second search, and the best of both are returned. Of the first
+  /// `num_sure` the storage is known exactly and within the limits; that of the others is only estimated.
+  /// Forgets what earlier calls returned.
   std::vector<Candidate> search(int num_results, int64_t evaluations, size_t num_sure,
                                 bool may_cluster = true);
 
