@@ -61,7 +61,6 @@ Kinship kinship(const SuperSchedule& point) {
     append(kin.family, level.var);
     kin.family += static_cast<char>('0' + static_cast<int>(level.kind));
   }
-  if (point.format.clustered) kin.family += " clustered";
   kin.format = kin.family;
   for (size_t m = 0; m < idle.size(); m++)
     kin.format += '/' + std::to_string(idle[m] ? 1 : point.format.split[m]);
