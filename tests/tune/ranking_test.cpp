@@ -168,7 +168,7 @@ TEST_CASE("ranking: rows are clustered where their order wastes the cache, and o
   CHECK(num_clustered(shuffled, true) == 6);  // two of eight remain as they are
   CHECK(num_clustered(shuffled, false) == 0);
   CHECK(num_clustered(codegen::with_clustered_rows(shuffled, 2), true) == 0);
-  CHECK(num_clustered(shuffled_grid(20), true) == 0);  // all dense rows stay in the cache
+  CHECK(num_clustered(shuffled_grid(11), true) == 0);  // all dense rows stay in the cache
   options.subspace = schedule::Subspace::kSchedule;
   CHECK(num_clustered(shuffled, true) == 0);
   options.subspace = schedule::Subspace::kAll;

@@ -16,10 +16,11 @@ namespace {
 using schedule::SuperSchedule;
 
 constexpr size_t kPrivateLevel = 1;  ///< of the caches: L2
+constexpr int64_t kSharing = 8;      ///< an eighth of it is surely left for dense rows
 constexpr double kFewMisses = 0.05;  ///< a share of the nonzeros
 constexpr double kLeastGain = 0.95;  ///< time of fixed_csr on clustered rows over that as they are
-constexpr int64_t kClusteringBytes =
-    48;  ///< of memory a nonzero, row or column: the other matrix and its making
+/// Of memory a nonzero, row or column: the other matrix and its making.
+constexpr int64_t kClusteringBytes = 48;
 
 schedule::SpaceLimits limits(const TuneOptions& options, int threads) {
   schedule::SpaceLimits limits;
@@ -53,7 +54,7 @@ void Ranking::consider_clustering() {
   if (std::exchange(considered_, true)) return;
   if (tensor_.order() != 2 || options_.subspace == schedule::Subspace::kSchedule) return;
   const int64_t row_bytes = options_.problem.rhs * value_bytes(options_.problem.type);
-  const int64_t cached = ceilings().levels[kPrivateLevel].capacity_bytes / 2 / row_bytes;
+  const int64_t cached = ceilings().levels[kPrivateLevel].capacity_bytes / kSharing / row_bytes;
   if (given_.closed_form().repeated_misses(cached) < kFewMisses) return;
   if (!can_be_clustered()) return;
   cluster();
