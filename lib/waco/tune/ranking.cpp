@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 
+#include "waco/base/error.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/codegen/clustered.hpp"
 #include "waco/tune/prediction_errors.hpp"
@@ -57,7 +58,11 @@ void Ranking::consider_clustering() {
   const int64_t cached = ceilings().levels[kPrivateLevel].capacity_bytes / kSharing / row_bytes;
   if (given_.closed_form().repeated_misses(cached) < kFewMisses) return;
   if (!can_be_clustered()) return;
-  cluster();
+  try {
+    cluster();
+  } catch (const TooLargeError&) {  // memory that was free a moment ago
+    return;
+  }
   if (clustered_->csr_ns() > kLeastGain * given_.csr_ns()) {
     clustered_.reset();
     clustered_tensor_.reset();
