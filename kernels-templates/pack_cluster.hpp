@@ -197,7 +197,7 @@ static inline int waco_renumber_rows(struct waco_packer* p, int32_t** row_of) {
   for (int m = 0; m < 2; ++m)
     if (p->coords[m] && waco_is_out_of_range(p->coords[m], p->dims[m], 0, p->nnz)) return WACO_BAD_ARGUMENT;
   if (!waco_make_rows(p)) return WACO_OUT_OF_MEMORY;
-  const int64_t padded = (rows + split - 1) / split * split;
+  const int64_t padded = waco_stored_rows(p->out);
   int32_t* order = *row_of = (int32_t*)waco_allocate(padded, sizeof *order);
   int32_t* stored_of = (int32_t*)waco_allocate(rows, sizeof *stored_of);
   int64_t* renumbered = (int64_t*)waco_allocate(p->nnz, sizeof *renumbered);

@@ -131,15 +131,11 @@ static inline int waco_pack_clustered(struct waco_packer* p) {
 #endif
 
 static inline int waco_pack_prepared(struct waco_packer* p, int directly) {
+  int status = kWacoNotDirect;
+  if (directly && !p->format->clustered) status = waco_pack_directly(p);
 #ifndef WACO_WITHOUT_CLUSTER
-  if (p->format->clustered) {
-    const int status = waco_pack_clustered(p);
-    waco_free_scratch(p);
-    if (status != WACO_OK) waco_free(p->out);
-    return status;
-  }
+  if (p->format->clustered) status = waco_pack_clustered(p);
 #endif
-  int status = directly ? waco_pack_directly(p) : kWacoNotDirect;
   if (status == kWacoNotDirect) {
     waco_free_scratch(p);
     waco_free_arrays(p->out);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "../model/patterns.hpp"
 #include "packing_inputs.hpp"
 #include "reference_packer.hpp"
 #include "waco/base/random.hpp"
@@ -23,25 +24,6 @@ namespace {
 
 std::vector<int32_t> rows_of(const waco_storage& s) {
   return {s.row_of, s.row_of + waco_stored_rows(&s)};
-}
-
-/// A grid of `side` x `side` points, each with its four neighbours, its rows in random order.
-SparseTensor shuffled_grid(int64_t side, uint64_t seed) {
-  Random random(seed);
-  std::vector<int64_t> place(static_cast<size_t>(side * side));
-  for (size_t n = 0; n < place.size(); ++n) place[n] = static_cast<int64_t>(n);
-  for (size_t n = place.size(); n > 1; --n) std::swap(place[n - 1], place[random.below(n)]);
-  std::set<std::vector<int64_t>> entries;
-  for (int64_t y = 0; y < side; ++y)
-    for (int64_t x = 0; x < side; ++x) {
-      const int64_t row = place[static_cast<size_t>(y * side + x)];
-      entries.insert({row, y * side + x});
-      if (x > 0) entries.insert({row, y * side + x - 1});
-      if (y > 0) entries.insert({row, (y - 1) * side + x});
-      if (x + 1 < side) entries.insert({row, y * side + x + 1});
-      if (y + 1 < side) entries.insert({row, (y + 1) * side + x});
-    }
-  return make_tensor({side * side, side * side}, entries);
 }
 
 /// Nonzeros, row after row, whose column is not among the `cached` met last.
@@ -140,7 +122,7 @@ TEST_CASE("cluster: rows with the same columns follow each other", "[codegen]") 
 }
 
 TEST_CASE("cluster: the rows of a shuffled mesh find most of what they need in a cache", "[codegen]") {
-  const SparseTensor tensor = shuffled_grid(150, 3);
+  const SparseTensor tensor = test::shuffled_grid(150, 3);
   const SparseTensor stored = with_clustered_rows(tensor, 2);
   const double first = 150 * 150;  // of every column, whatever the order
   CHECK(static_cast<double>(misses(tensor, 1500)) > 4 * first);

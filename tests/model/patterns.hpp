@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "waco/base/random.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
@@ -55,6 +56,21 @@ inline matrix::SparseTensor uniform(int64_t rows, int64_t cols, int64_t nonzeros
     entries.emplace(static_cast<int64_t>(random.below(static_cast<uint64_t>(rows))),
                     static_cast<int64_t>(random.below(static_cast<uint64_t>(cols))));
   return from_entries(rows, cols, entries);
+}
+
+/// A grid of `side` x `side` points, each with its four neighbours, whose rows come in random order.
+inline matrix::SparseTensor shuffled_grid(int64_t side, uint64_t seed) {
+  Random random(seed);
+  std::vector<int64_t> place(static_cast<size_t>(side * side));
+  for (size_t n = 0; n < place.size(); ++n) place[n] = static_cast<int64_t>(n);
+  for (size_t n = place.size(); n > 1; --n) std::swap(place[n - 1], place[random.below(n)]);
+  std::set<std::pair<int64_t, int64_t>> entries;
+  for (int64_t y = 0; y < side; ++y)
+    for (int64_t x = 0; x < side; ++x)
+      for (const auto& [dx, dy] : {std::pair{0, 0}, {1, 0}, {-1, 0}, {0, 1}, {0, -1}})
+        if (x + dx >= 0 && x + dx < side && y + dy >= 0 && y + dy < side)
+          entries.insert({place[static_cast<size_t>(y * side + x)], (y + dy) * side + x + dx});
+  return from_entries(side * side, side * side, entries);
 }
 
 }  // namespace waco::test

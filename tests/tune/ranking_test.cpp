@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
-#include <numeric>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,7 +12,6 @@
 #include "../model/patterns.hpp"
 #include "../model/server_ceilings.hpp"
 #include "waco/base/files.hpp"
-#include "waco/base/random.hpp"
 #include "waco/codegen/clustered.hpp"
 #include "waco/schedule/storage_size.hpp"
 
@@ -123,32 +121,6 @@ TEST_CASE("ranking: the closed-form model names what a learned one does not find
   CHECK(least_cost(others) < least_cost(firsts));
 }
 
-namespace {
-
-/// Neighbours on a grid of `side` x `side`, each row at a random place.
-matrix::SparseTensor shuffled_grid(int64_t side) {
-  matrix::SparseTensor tensor;
-  tensor.name = "shuffled";
-  tensor.dims = {side * side, side * side};
-  tensor.coords.resize(2);
-  std::vector<int64_t> place(static_cast<size_t>(side * side));
-  std::iota(place.begin(), place.end(), 0);
-  Random random(3);
-  for (size_t n = place.size(); n > 1; --n) std::swap(place[n - 1], place[random.below(n)]);
-  for (int64_t y = 0; y < side; ++y)
-    for (int64_t x = 0; x < side; ++x)
-      for (const auto& [dx, dy] : {std::pair{0, 0}, {1, 0}, {-1, 0}, {0, 1}, {0, -1}}) {
-        if (x + dx < 0 || x + dx >= side || y + dy < 0 || y + dy >= side) continue;
-        tensor.coords[0].push_back(place[static_cast<size_t>(y * side + x)]);
-        tensor.coords[1].push_back((y + dy) * side + x + dx);
-        tensor.values.push_back(1);
-      }
-  matrix::sort_and_merge(tensor);
-  return tensor;
-}
-
-}  // namespace
-
 TEST_CASE("ranking: rows are clustered where their order wastes the cache, and only there", "[tune]") {
   tune::TuneOptions options;
   options.problem = {schedule::Op::kSpmm, schedule::ValueType::kF32, 256};
@@ -164,11 +136,11 @@ TEST_CASE("ranking: rows are clustered where their order wastes the cache, and o
     }));
     return std::count_if(found.begin(), found.end(), is_clustered);
   };
-  const matrix::SparseTensor shuffled = shuffled_grid(150);
+  const matrix::SparseTensor shuffled = test::shuffled_grid(150, 3);
   CHECK(num_clustered(shuffled, true) == 6);  // two of eight remain as they are
   CHECK(num_clustered(shuffled, false) == 0);
   CHECK(num_clustered(codegen::with_clustered_rows(shuffled, 2), true) == 0);
-  CHECK(num_clustered(shuffled_grid(11), true) == 0);  // all dense rows stay in the cache
+  CHECK(num_clustered(test::shuffled_grid(11, 3), true) == 0);  // all dense rows stay in the cache
   options.subspace = schedule::Subspace::kSchedule;
   CHECK(num_clustered(shuffled, true) == 0);
   options.subspace = schedule::Subspace::kAll;

@@ -27,12 +27,13 @@ using schedule::SuperSchedule;
 
 namespace {
 
+constexpr int64_t kManyNonzeros = 1000000;  ///< beyond, the costs of ranking alone are limited
+
 /// Points that the whole model ranks when nothing is measured. Ranking is passes over the pattern, which are
 /// to stay below a hundred calls of SpMV where there are more than a million nonzeros, and whole runs below
 /// three readings of the file. On 32 real matrices the first choice of 200 was predicted to be 0.1 (SpMM, J =
 /// 32) to 0.7 % (SDDMM) slower than that of 6000, and 5 % at most; of 80, 0.3 to 1.4 and 14 %; of 30, 1.2 to
 /// 3.4 and 36 %.
-constexpr int64_t kManyNonzeros = 1000000;
 int64_t evaluations_without_measuring(int64_t num_nonzeros) {
   constexpr int64_t kFewNonzeros = 1 << 18;
   if (num_nonzeros <= kFewNonzeros) return 300;
