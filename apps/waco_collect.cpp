@@ -44,6 +44,7 @@ struct Options {
   tune::ProblemOptions problem;
   matrix::InputOptions inputs;
   int per_matrix = 100;
+  bool clustered = false;
   int num_copies = 0;
   double censor_ratio = 4;
   double validation_share = 0.2;
@@ -74,6 +75,8 @@ void add_collect_options(CLI::App& app, Options& options) {
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
   tune::add_problem_options(app, options.problem);
+  app.add_flag("--clustered", options.clustered,
+               "Measure points that cluster the rows of matrices, and fixed_csr");
   app.add_option("--per-matrix", options.per_matrix, "Records of each matrix")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
@@ -187,13 +190,17 @@ collect::CollectOptions collect_options(const Options& options) {
   const tune::ChosenProblem chosen = tune::choose_problem(options.problem);
   result.problem = chosen.problem;
   result.asked = chosen.points;
+  result.clustered = options.clustered;
+  if (options.clustered && schedule::sparse_order(chosen.problem.op) != 2)
+    throw UsageError("--clustered: only rows of matrices are clustered");
   for (const schedule::SuperSchedule& point : result.asked)
-    if (point.format.clustered)
-      throw UsageError(fmt::format("{}: models learn of rows as they are, not of clustered ones",
+    if (point.format.clustered && !options.clustered)
+      throw UsageError(fmt::format("{}: clusters rows, which all points do (--clustered) or none",
                                    schedule::to_text(point)));
-  if (result.asked.size() >= static_cast<size_t>(options.per_matrix))
+  const size_t num_schedules = result.asked.size() + (options.clustered ? 1 : 0);
+  if (num_schedules >= static_cast<size_t>(options.per_matrix))
     throw UsageError(fmt::format("--per-matrix {} has no room for fixed_csr and {} schedules",
-                                 options.per_matrix, result.asked.size()));
+                                 options.per_matrix, num_schedules));
   result.threads = options.common.threads;
   result.compiler = options.common.compiler;
   result.seed = options.common.seed;

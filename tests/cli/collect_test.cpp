@@ -144,7 +144,7 @@ TEST_CASE("cli: merged shards are the dataset of one run", "[cli]") {
   check_refused(Program("waco-collect")
                     .with("--synthetic", "1", "--op", "spmv", "-o", output)
                     .with("--schedule", "spmv f32 | A: i:U k:C [clustered] | loop: i k | par: serial"),
-                2, "not of clustered ones");
+                2, "which all points do (--clustered) or none");
   check_refused(Program("waco-collect").with(output, "info", output), 2, "info takes no INPUT");
   CHECK(Program("waco-collect").with("--seed", "3", "info", output).run().ok());
 }

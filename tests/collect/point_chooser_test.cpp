@@ -7,12 +7,14 @@
 #include <numeric>
 
 #include "../model/learned/random_model.hpp"
+#include "waco/codegen/clustered.hpp"
 #include "waco/matrix/synthetic.hpp"
 
 using namespace waco;
 using namespace waco::collect;
 using schedule::Op;
 using schedule::Problem;
+using schedule::SuperSchedule;
 using schedule::ValueType;
 
 namespace {
@@ -105,6 +107,25 @@ TEST_CASE("choices: points that the user names come first, where they are feasib
   CHECK(choices.at(2).stratum == Stratum::kModel);  // fixed_csr is there, too much would be stored
   const auto sizes = strata_sizes(options.per_matrix - 1);
   CHECK(std::ssize(choices) == 1 + options.per_matrix - 1 - sizes[static_cast<size_t>(Stratum::kNeighbours)]);
+}
+
+TEST_CASE("choices: clustered points are all but fixed_csr, and CSR is among them", "[collect]") {
+  ChoiceOptions options = options_for(Op::kSpmm, 20);
+  options.clustered = true;
+  const matrix::SparseTensor tensor = tensor_for(Op::kSpmm);
+  StructurePool pool(options.problem, options.threads, options.seed);
+  const matrix::SparseTensor stored = codegen::with_clustered_rows(tensor, 2);
+  PointChooser chooser(stored, matrix::pattern_hash(tensor), options, pool);
+  std::vector<Choice> choices = chooser.independent_points();
+  const SuperSchedule csr = schedule::csr_point(options.problem, options.threads);
+  CHECK(choices.at(0).point == csr);
+  CHECK(choices.at(1).point == schedule::with_row_order(csr, true));
+  const auto sizes = strata_sizes(options.per_matrix - 1);
+  CHECK(std::ssize(choices) == options.per_matrix - sizes[static_cast<size_t>(Stratum::kNeighbours)]);
+  const std::vector<Choice> near = chooser.neighbours({csr, choices[2].point}, 8, {}, {});
+  CHECK(near.size() == 8);
+  choices.insert(choices.end(), near.begin(), near.end());
+  for (size_t n = 1; n < choices.size(); ++n) CHECK(choices[n].point.format.clustered);
 }
 
 TEST_CASE("choices: a learned model chooses what it ranks first, beside what the closed-form model does",

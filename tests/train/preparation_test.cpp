@@ -4,6 +4,7 @@
 
 #include "small_dataset.hpp"
 #include "waco/base/error.hpp"
+#include "waco/codegen/clustered.hpp"
 #include "waco/model/closed_form.hpp"
 #include "waco/model/learned/cost_features.hpp"
 #include "waco/pattern/pattern_features.hpp"
@@ -46,6 +47,28 @@ TEST_CASE("preparation: inputs are those of their pattern and points", "[train]"
   const schedule::Encoding code = schedule::encode(group.points[5], 2);
   CHECK(std::vector<float>(example.numbers.end() - static_cast<std::ptrdiff_t>(code.numbers.size()),
                            example.numbers.end()) == code.numbers);
+}
+
+TEST_CASE("preparation: groups of clustered rows have the inputs of these", "[train]") {
+  TemporaryFolder folder;
+  Records records = load_records({testing::write_small_dataset(folder.path(), 4, 6)}, std::nullopt);
+  Group clustered = records.groups[2];
+  clustered.clustered = true;
+  for (schedule::SuperSchedule& point : clustered.points) point = schedule::with_row_order(point, true);
+  records.groups.push_back(clustered);
+  const MatrixFiles files({folder.path().string()});
+  const auto options = options_in(folder.path() / "cache");
+  for (const char* round : {"made", "from the cache"}) {
+    INFO(round);
+    const Preparation prepared = prepare(records.groups, files, options, {});
+    REQUIRE(prepared.examples.size() == 5);
+    const matrix::SparseTensor given = matrix::make(files.find(clustered).at(0));
+    const matrix::SparseTensor stored = codegen::with_clustered_rows(given, 1);
+    CHECK(prepared.examples[2].features == pattern::pattern_features(given, 1));
+    CHECK(prepared.examples[4].features == pattern::pattern_features(stored, 1));
+    CHECK(prepared.examples[4].features != prepared.examples[2].features);
+    CHECK(prepared.examples[4].terms != prepared.examples[2].terms);
+  }
 }
 
 TEST_CASE("preparation: of several files of a name the one with the pattern is taken", "[train]") {

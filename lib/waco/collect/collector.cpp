@@ -20,6 +20,7 @@
 #include "waco/measure/kernel_cache.hpp"
 #include "waco/measure/worker_process.hpp"
 #include "waco/model/ceilings.hpp"
+#include "waco/model/closed_form.hpp"
 
 namespace waco::collect {
 namespace {
@@ -51,6 +52,7 @@ nlohmann::ordered_json collection_json(const CollectOptions& options, int thread
                                  {"censor_ratio", options.censor_ratio},
                                  {"validation_share", options.validation_share},
                                  {"max_fill", options.max_fill}};
+  if (options.clustered) json["clustered"] = true;
   for (const schedule::SuperSchedule& point : options.asked)
     json["schedules"].push_back(schedule::to_text(point));
   if (options.learned) {
@@ -126,6 +128,7 @@ class Collection {
     choice.threads = threads_;
     choice.per_matrix = options_.per_matrix;
     choice.asked = options_.asked;
+    choice.clustered = options_.clustered;
     choice.seed = options_.seed;
     choice.max_fill = options_.max_fill;
     // Of all memory, not of what is free now, and of the machine that began the file: the points must be the
@@ -244,6 +247,7 @@ class Collection {
       return nullptr;
     }
     if (is_complete(before)) return complete(before);
+    if (options_.clustered && !may_gain_by_clustering(tensor)) return with_good_order(item);
     const MatrixLedger own = before != nullptr ? *before : MatrixLedger();
     const auto num_before = static_cast<int64_t>(own.plans.size());
     const int64_t num_records = summary_.num_records;
@@ -257,6 +261,20 @@ class Collection {
     // Tiny matrices have fewer points than asked for.
     progress_->skip(options_.per_matrix - num_before - (summary_.num_records - num_records));
     return ledger_.find(record.matrix_hash);
+  }
+
+  bool may_gain_by_clustering(const matrix::SparseTensor& tensor) const {
+    const std::optional<model::Ceilings>& ceilings = context_.choice.ceilings;
+    model::ClosedFormModel model(tensor, ceilings ? *ceilings : model::default_ceilings(threads_));
+    return model.may_gain_by_clustering(options_.problem);
+  }
+
+  /// waco-tune would not cluster its rows, so that there is nothing to learn.
+  const MatrixLedger* with_good_order(const CorpusItem& item) {
+    spdlog::info("{}: left out, its rows come in a good order", item.name);
+    ++summary_.num_matrices;
+    progress_->skip(options_.per_matrix);
+    return nullptr;
   }
 
   /// A fault of an original; copies are drawn, and may be windows of nothing.

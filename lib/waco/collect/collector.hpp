@@ -26,6 +26,8 @@ struct CollectOptions {
   int per_matrix = 100;
   /// Measured on every matrix where they are feasible; fewer than `per_matrix`, of which they are a part.
   std::vector<schedule::SuperSchedule> asked;
+  /// Every point but fixed_csr clusters the rows (of matrices); those that come in a good order are left out.
+  bool clustered = false;
   int num_copies = 0;       ///< reshaped copies of every original
   double censor_ratio = 4;  ///< times fixed_csr; 0: nothing is censored
   double validation_share = 0.2;

@@ -5,9 +5,11 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 
 #include "waco/base/clock.hpp"
 #include "waco/base/error.hpp"
+#include "waco/codegen/clustered.hpp"
 
 namespace waco::collect {
 namespace {
@@ -63,7 +65,10 @@ class MatrixRun {
         matrix_(matrix),
         ledger_(before),
         context_(context),
-        chooser_(tensor, matrix.matrix_hash, context.choice, context.pool) {}
+        clustered_(context.choice.clustered
+                       ? std::optional(codegen::with_clustered_rows(tensor, context.choice.threads))
+                       : std::nullopt),
+        chooser_(clustered_ ? *clustered_ : tensor, matrix.matrix_hash, context.choice, context.pool) {}
 
   bool run() {
     const auto start = std::chrono::steady_clock::now();
@@ -133,6 +138,7 @@ class MatrixRun {
   const dataset::Record& matrix_;
   MatrixLedger ledger_;
   RunContext& context_;
+  const std::optional<matrix::SparseTensor> clustered_;  ///< by which points are chosen then
   PointChooser chooser_;
   std::optional<measure::Session> session_;
   std::map<std::string, Stratum> strata_;  ///< by plan

@@ -52,6 +52,11 @@ PointChooser::PointChooser(const matrix::SparseTensor& tensor, const std::string
   most_cost_ = kMaxRelativeCost * cost(schedule::csr_point(options.problem, options.threads));
 }
 
+/// Points of the space say nothing of the order of rows.
+SuperSchedule PointChooser::as_stored(const SuperSchedule& point) const {
+  return options_.clustered ? schedule::with_row_order(point, true) : point;
+}
+
 double PointChooser::cost(const SuperSchedule& point) {
   const double cost = model_.costs({&point, 1})[0];
   return std::isnan(cost) ? INFINITY : cost;
@@ -63,7 +68,8 @@ bool PointChooser::feasible(const SuperSchedule& point) {
   return entry->second;
 }
 
-bool PointChooser::take(const SuperSchedule& point, Stratum stratum, std::vector<Choice>& choices) {
+bool PointChooser::take(const SuperSchedule& drawn, Stratum stratum, std::vector<Choice>& choices) {
+  const SuperSchedule point = as_stored(drawn);
   const std::string text = schedule::to_text(point);
   if (chosen_.contains(text) || !feasible(point)) return false;
   chosen_.insert(text);
@@ -77,6 +83,7 @@ std::vector<Choice> PointChooser::independent_points() {
   chosen_ = {schedule::to_text(csr)};
   choices.push_back({csr, Stratum::kFixedCsr});
   int num_drawn = options_.per_matrix;
+  if (options_.clustered && take(csr, Stratum::kAsked, choices)) --num_drawn;
   for (const SuperSchedule& point : options_.asked)
     if (const auto legal = space_.repaired(point); legal && take(*legal, Stratum::kAsked, choices))
       --num_drawn;
@@ -121,7 +128,8 @@ void PointChooser::add_family_points(Stratum stratum, int count, std::vector<Cho
     for (int n = 0; n < rounds; ++n) {
       SuperSchedule point = pool_.draw(space_, *family_of(stratum), random_);
       const double predicted = cost(point);
-      if (predicted >= least || predicted > most_cost_ || chosen_.contains(schedule::to_text(point)))
+      if (predicted >= least || predicted > most_cost_ ||
+          chosen_.contains(schedule::to_text(as_stored(point))))
         continue;
       least = predicted;
       best = std::move(point);

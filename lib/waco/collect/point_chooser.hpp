@@ -35,6 +35,8 @@ struct ChoiceOptions {
   std::optional<model::Ceilings> ceilings;
   /// Measured wherever they are feasible, as parts of `per_matrix`, which has room for them; of `problem`.
   std::vector<schedule::SuperSchedule> asked;
+  /// All points but fixed_csr cluster the rows; CSR of them is always among these.
+  bool clustered = false;
   /// Of the op: what it ranks first is measured, and neighbours of the best. Null: points of all strata.
   const search::Learned* learned = nullptr;
 };
@@ -43,7 +45,8 @@ struct ChoiceOptions {
 /// depend on seed, pattern and options alone, never on what the machine was doing.
 class PointChooser {
  public:
-  /// Keeps references to tensor and pool. `hash`: the tensor's pattern_hash.
+  /// Keeps references to tensor and pool. The tensor has its rows in the order that the points store them
+  /// in. `hash`: the pattern_hash of the matrix as it is.
   PointChooser(const matrix::SparseTensor& tensor, const std::string& hash, const ChoiceOptions& options,
                StructurePool& pool);
 
@@ -60,6 +63,7 @@ class PointChooser {
   std::string kernel_name(const schedule::SuperSchedule& point) const;
 
  private:
+  schedule::SuperSchedule as_stored(const schedule::SuperSchedule& point) const;
   bool feasible(const schedule::SuperSchedule& point);
   double cost(const schedule::SuperSchedule& point);
   void add_model_points(int count, std::vector<Choice>& choices);
@@ -67,7 +71,7 @@ class PointChooser {
   void add_found(search::Search& search, model::CostModel& model, Stratum stratum, int count,
                  std::vector<Choice>& choices);
   void add_family_points(Stratum stratum, int count, std::vector<Choice>& choices);
-  bool take(const schedule::SuperSchedule& point, Stratum stratum, std::vector<Choice>& choices);
+  bool take(const schedule::SuperSchedule& drawn, Stratum stratum, std::vector<Choice>& choices);
 
   const matrix::SparseTensor& tensor_;
   const ChoiceOptions options_;

@@ -163,6 +163,8 @@ CostTerms ClosedFormModel::terms(const SuperSchedule& point) {
   return t;
 }
 
+/// Share of the nonzeros, visited row after row, whose row of a dense operand is not among the last `cached`
+/// distinct ones, beyond those that are met for the first time.
 double ClosedFormModel::repeated_misses(int64_t cached) {
   const FootprintCurve& curve = profile_.footprint({0, 1, 2}, 1, 1);
   const auto room = static_cast<double>(cached);
@@ -173,6 +175,14 @@ double ClosedFormModel::repeated_misses(int64_t cached) {
     (curve.distinct(middle) <= room ? low : high) = middle;
   }
   return std::max(0.0, curve.miss_ratio(low) - curve.num_distinct() / std::max(1.0, curve.length()));
+}
+
+bool ClosedFormModel::may_gain_by_clustering(const schedule::Problem& problem) {
+  constexpr size_t kPrivateLevel = 1;  // L2
+  constexpr int64_t kSharing = 8;
+  constexpr double kFewMisses = 0.05;
+  const int64_t row_bytes = problem.rhs * value_bytes(problem.type);
+  return repeated_misses(ceilings_.levels[kPrivateLevel].capacity_bytes / kSharing / row_bytes) >= kFewMisses;
 }
 
 std::vector<double> ClosedFormModel::costs(std::span<const SuperSchedule> points) {

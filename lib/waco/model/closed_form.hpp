@@ -47,11 +47,14 @@ class ClosedFormModel : public CostModel {
     return counter_.format_counts(point);
   }
   const Ceilings& ceilings() const { return ceilings_; }
-  /// Of a matrix: share of the nonzeros, visited row after row, whose row of a dense operand is not among
-  /// the last `cached` distinct ones, beyond those that are met for the first time.
-  double repeated_misses(int64_t cached);
+  /// Of a matrix: whether its rows come in an order that wastes the caches, so that clustering them may gain.
+  /// Taken in that order, many nonzeros then need a row of the dense operand again after an eighth of L2,
+  /// which is surely left for such rows, has been filled with others.
+  bool may_gain_by_clustering(const schedule::Problem& problem);
 
  private:
+  double repeated_misses(int64_t cached);
+
   Ceilings ceilings_;
   CoreRates rates_;
   PatternProfile profile_;

@@ -101,4 +101,9 @@ SuperSchedule canonical(const SuperSchedule& point) {
   return result;
 }
 
+SuperSchedule with_row_order(SuperSchedule point, bool clustered) {
+  point.format.clustered = clustered;
+  return canonical(point);
+}
+
 }  // namespace waco::schedule

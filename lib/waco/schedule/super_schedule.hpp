@@ -94,6 +94,9 @@ std::optional<std::string> illegal_reason(const SuperSchedule& point);
 /// The canonical point that generates the same program. Requires a legal point.
 SuperSchedule canonical(const SuperSchedule& point);
 
+/// The canonical point that stores its rows clustered (of an op on a matrix), or as they are.
+SuperSchedule with_row_order(SuperSchedule point, bool clustered);
+
 /// The text form, which `parse` reads back to the same value.
 std::string to_text(const SuperSchedule& point);
 std::string to_text(const FormatSchedule& format, Op op);

@@ -15,10 +15,8 @@ namespace waco::tune {
 namespace {
 
 using schedule::SuperSchedule;
+using schedule::with_row_order;
 
-constexpr size_t kPrivateLevel = 1;  ///< of the caches: L2
-constexpr int64_t kSharing = 8;      ///< an eighth of it is surely left for dense rows
-constexpr double kFewMisses = 0.05;  ///< a share of the nonzeros
 constexpr double kLeastGain = 0.95;  ///< time of fixed_csr on clustered rows over that as they are
 /// Of memory a nonzero, row or column: the other matrix and its making.
 constexpr int64_t kClusteringBytes = 48;
@@ -54,10 +52,7 @@ std::optional<std::string> Ranking::csr_exclusion() const {
 void Ranking::consider_clustering() {
   if (std::exchange(considered_, true)) return;
   if (tensor_.order() != 2 || options_.subspace == schedule::Subspace::kSchedule) return;
-  const int64_t row_bytes = options_.problem.rhs * value_bytes(options_.problem.type);
-  const int64_t cached = ceilings().levels[kPrivateLevel].capacity_bytes / kSharing / row_bytes;
-  if (given_.closed_form().repeated_misses(cached) < kFewMisses) return;
-  if (!can_be_clustered()) return;
+  if (!given_.closed_form().may_gain_by_clustering(options_.problem) || !can_be_clustered()) return;
   try {
     cluster();
   } catch (const TooLargeError&) {  // memory that was free a moment ago
@@ -94,11 +89,6 @@ PatternCosts& Ranking::costs_of(const SuperSchedule& point) {
   return *clustered_;
 }
 
-SuperSchedule Ranking::in_order(SuperSchedule point, bool clustered) const {
-  point.format.clustered = clustered;
-  return schedule::canonical(point);
-}
-
 std::vector<double> Ranking::costs_ns(std::span<const SuperSchedule> points) {
   std::vector<double> costs(points.size());
   for (const bool clustered : {false, true}) {
@@ -130,11 +120,13 @@ std::vector<Candidate> Ranking::search_order(bool clustered, int num_results, in
                                              size_t num_sure) {
   PatternCosts& costs = clustered ? *clustered_ : given_;
   const auto search = search::make_search(options_.search, costs.query());
-  const auto allowed = [&](const SuperSchedule& point) { return may_be_tried(in_order(point, clustered)); };
+  const auto allowed = [&](const SuperSchedule& point) {
+    return may_be_tried(with_row_order(point, clustered));
+  };
   std::vector<Candidate> candidates;
   for (const search::Scored& found :
        search->run(space_, costs.costs(), allowed, evaluations, random_, num_results)) {
-    const SuperSchedule point = in_order(found.point, clustered);
+    const SuperSchedule point = with_row_order(found.point, clustered);
     if (returned_.contains(schedule::to_text(point)))
       continue;  // the same but for what clustering leaves out
     if (candidates.size() >= num_sure || costs.feasible(point))
@@ -173,13 +165,15 @@ std::vector<Candidate> Ranking::second_opinions(size_t num_results, int64_t eval
   std::vector<SuperSchedule> points;
   const auto add = [&](bool clustered, size_t wanted) {
     PatternCosts& costs = clustered ? *clustered_ : given_;
-    const auto allowed = [&](const SuperSchedule& point) { return may_be_tried(in_order(point, clustered)); };
+    const auto allowed = [&](const SuperSchedule& point) {
+      return may_be_tried(with_row_order(point, clustered));
+    };
     // As many as were found before may be found again.
     const auto looked_at = static_cast<int>(returned_.size() + wanted);
     for (const search::Scored& found : search::NeighbourSearch().run(
              space_, costs.closed_form_costs(), allowed, evaluations, random_, looked_at)) {
       if (wanted == 0) break;
-      SuperSchedule point = in_order(found.point, clustered);
+      SuperSchedule point = with_row_order(found.point, clustered);
       if (returned_.contains(schedule::to_text(point)) || !costs.feasible(point)) continue;
       returned_.insert(schedule::to_text(point));
       points.push_back(std::move(point));
@@ -201,7 +195,7 @@ std::vector<Candidate> Ranking::neighbours(const std::vector<SuperSchedule>& poi
   std::set<std::string> seen = returned_;
   for (const SuperSchedule& point : points) {
     std::vector<SuperSchedule> nearby = space_.neighbours(point);
-    if (clustered_) nearby.push_back(in_order(point, !point.format.clustered));
+    if (clustered_) nearby.push_back(with_row_order(point, !point.format.clustered));
     for (SuperSchedule& next : nearby)
       if (seen.insert(schedule::to_text(next)).second) fresh.push_back(std::move(next));
   }

@@ -68,8 +68,6 @@ class Ranking {
   bool can_be_clustered() const;
   void cluster();
   PatternCosts& costs_of(const schedule::SuperSchedule& point);
-  /// Of a search in which rows are clustered or not.
-  schedule::SuperSchedule in_order(schedule::SuperSchedule point, bool clustered) const;
   std::vector<Candidate> search_order(bool clustered, int num_results, int64_t evaluations, size_t num_sure);
   std::vector<double> costs_ns(std::span<const schedule::SuperSchedule> points);
   bool may_be_tried(const schedule::SuperSchedule& point);

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
@@ -91,6 +92,8 @@ class Loading {
   }
 
   Records take() {
+    for (Group& group : result_.groups)
+      if (group.clustered) relate_to_clustered_csr(group);
     std::erase_if(result_.groups, [](const Group& group) { return group.size() < 2; });
     for (const Group& group : result_.groups) result_.num_records += static_cast<int64_t>(group.size());
     if (result_.groups.empty()) throw UsageError("no matrix of the datasets has two points that were timed");
@@ -120,27 +123,46 @@ class Loading {
   }
 
   void add(const std::filesystem::path& file, const Record& record, const Origin& origin) {
-    if (places_.empty()) result_.op = record.problem.op;
+    if (std::exchange(is_first_, false)) result_.op = record.problem.op;
     if (record.problem.op != result_.op)
       throw UsageError(fmt::format("{}: has records of {}, other datasets are of {}; a model is of one op",
                                    file.string(), schedule::name(record.problem.op),
                                    schedule::name(result_.op)));
-    const std::string key =
-        fmt::format("{} {} {} {} {}", origin.key, record.matrix_hash, schedule::name(record.problem.type),
-                    record.problem.rhs, record.threads);
-    const auto [place, is_new] = places_.try_emplace(key, result_.groups.size());
-    if (is_new) result_.groups.push_back(new_group(record, origin));
     if (!record.ok() || !(record.speedup > 0)) {
       ++result_.num_failed;
       return;
     }
+    schedule::SuperSchedule point = parsed(file, record);
+    const std::string key =
+        fmt::format("{} {} {} {} {} {}", origin.key, record.matrix_hash, schedule::name(record.problem.type),
+                    record.problem.rhs, record.threads, point.format.clustered);
+    const auto [place, is_new] = places_.try_emplace(key, result_.groups.size());
+    if (is_new) result_.groups.push_back(new_group(record, origin, point.format.clustered));
     Group& group = result_.groups[place->second];
+    group.points.push_back(std::move(point));
+    group.labels.push_back(label_of(record));
+  }
+
+  static schedule::SuperSchedule parsed(const std::filesystem::path& file, const Record& record) {
     try {
-      group.points.push_back(schedule::parse(record.plan));
+      return schedule::parse(record.plan);
     } catch (const UsageError& fault) {
       throw InputError(file.string(), 0, fmt::format("a record of {}: {}", record.matrix, fault.what()));
     }
-    group.labels.push_back(label_of(record));
+  }
+
+  /// Costs become shares of the time of CSR with clustered rows, as models predict them; without it there is
+  /// nothing to relate them to.
+  void relate_to_clustered_csr(Group& group) {
+    const int csr = group.baseline();
+    if (csr < 0) {
+      result_.num_failed += static_cast<int64_t>(group.size());
+      group.points.clear();
+      group.labels.clear();
+      return;
+    }
+    const float csr_cost = group.labels[static_cast<size_t>(csr)].cost;
+    for (Label& label : group.labels) label.cost -= csr_cost;
   }
 
   /// Of a machine among those of the result.
@@ -152,8 +174,9 @@ class Loading {
     return place;
   }
 
-  Group new_group(const Record& record, const Origin& origin) {
+  Group new_group(const Record& record, const Origin& origin, bool clustered) {
     Group group;
+    group.clustered = clustered;
     group.matrix = record.matrix;
     group.matrix_hash = record.matrix_hash;
     group.original = record.original;
@@ -172,6 +195,7 @@ class Loading {
   }
 
   std::optional<Resplit> resplit_;
+  bool is_first_ = true;
   std::map<std::string, size_t> places_;
   Records result_;
 };
@@ -179,7 +203,8 @@ class Loading {
 }  // namespace
 
 int Group::baseline() const {
-  const schedule::SuperSchedule point = schedule::csr_point(problem, threads);
+  const schedule::SuperSchedule csr = schedule::csr_point(problem, threads);
+  const schedule::SuperSchedule point = clustered ? schedule::with_row_order(csr, true) : csr;
   const auto found = std::find(points.begin(), points.end(), point);
   return found == points.end() ? -1 : static_cast<int>(found - points.begin());
 }

@@ -17,12 +17,13 @@ namespace waco::train {
 
 /// What measuring said of one point.
 struct Label {
-  float cost = 0;         ///< log2(time / time of fixed_csr in the same rounds)
+  float cost = 0;         ///< log2(time / time of CSR with rows in the same order, both by fixed_csr's)
   float noise = 0;        ///< half the width of its 95 % interval, in the same unit
   bool censored = false;  ///< `cost` is a lower bound
 };
 
-/// The records of one pattern, one problem and one number of threads on one machine.
+/// The records of one pattern, one problem and one number of threads on one machine, whose points all cluster
+/// the rows or all leave them as they are.
 struct Group {
   std::string matrix;       ///< name
   std::string matrix_hash;  ///< of the pattern
@@ -31,6 +32,7 @@ struct Group {
   std::vector<int64_t> dims;
   int64_t num_nonzeros = 0;
   schedule::Problem problem;
+  bool clustered = false;
   int threads = 1;       ///< the most a point may use
   int vector_bytes = 0;  ///< of the compiler's target on the machine; 0 when the dataset does not say
   size_t machine = 0;    ///< place in Records::machines
@@ -40,7 +42,7 @@ struct Group {
   std::vector<Label> labels;                    ///< [size()]
 
   size_t size() const { return points.size(); }
-  int baseline() const;  ///< place of fixed_csr's point; -1 when it was not measured
+  int baseline() const;  ///< place of CSR's point, which is fixed_csr's unless `clustered`; -1: not measured
   float best() const;    ///< least cost that was measured to the end; infinite when none was
 };
 

@@ -15,6 +15,7 @@
 #include "waco/base/error.hpp"
 #include "waco/base/progress.hpp"
 #include "waco/base/thread_places.hpp"
+#include "waco/codegen/clustered.hpp"
 #include "waco/model/closed_form.hpp"
 #include "waco/model/learned/cost_features.hpp"
 #include "waco/model/learned/extractor.hpp"
@@ -140,7 +141,8 @@ class Preparing {
     results_[at] = std::move(example);
   }
 
-  /// The tensor of a group; nullopt when it is not to be had.
+  /// The tensor of a group, its rows clustered where the points cluster them; nullopt when it is not to be
+  /// had.
   std::optional<matrix::SparseTensor> read(const Group& group) const {
     std::vector<std::string> faults;
     for (const matrix::CorpusItem& item : files_.find(group)) {
@@ -148,7 +150,8 @@ class Preparing {
         matrix::SparseTensor tensor = matrix::read_item(item, {.threads = threads_each()}).tensor;
         const std::string hash = matrix::pattern_hash(tensor);
         files_.note_pattern(item, hash);
-        if (hash == group.matrix_hash) return tensor;
+        if (hash == group.matrix_hash)
+          return group.clustered ? codegen::with_clustered_rows(tensor, threads_each()) : std::move(tensor);
         faults.push_back(
             fmt::format("{}: has another pattern than the dataset's {}", item.source, group.matrix));
       } catch (const Error& error) {

@@ -50,7 +50,8 @@ void PreparationCache::keep(const fs::path& file, std::vector<int64_t> shape,
 }
 
 fs::path PreparationCache::features_file(const Group& group) const {
-  return folder_ / fmt::format("features-v{}-{}.safetensors", pattern::kFeatureVersion, group.matrix_hash);
+  return folder_ / fmt::format("features-v{}-{}{}.safetensors", pattern::kFeatureVersion, group.matrix_hash,
+                               group.clustered ? "-clustered" : "");
 }
 
 fs::path PreparationCache::terms_file(const Group& group, const model::Ceilings& ceilings) const {
