@@ -8,6 +8,10 @@
 #endif
 
 #pragma GCC diagnostic ignored "-Wpsabi"
+#if defined(__GNUC__) && !defined(__clang__)
+/* Sums of products stay chains of multiply-adds: as trees they take separate additions and more registers. */
+#pragma GCC optimize("no-tree-reassoc")
+#endif
 
 #ifdef WACO_F64
 typedef double value_t;
@@ -42,6 +46,27 @@ typedef WACO_POS pos_t;
   WACO_INLINE void store##N(value_t* p, vec##N v) {                                                   \
     *(vec##N##u*)p = v;                                                                               \
   }
+
+/* A loaded vector that several products share, kept in a register: GCC otherwise reads it from memory again
+   for each of them, and loads run out before multiply-adds do. */
+#if defined(__AVX512F__)
+#define WACO_REGISTER_BYTES 64
+#elif defined(__AVX__)
+#define WACO_REGISTER_BYTES 32
+#else
+#define WACO_REGISTER_BYTES 16
+#endif
+template <class Vec>
+WACO_INLINE Vec held(Vec v) {
+  if constexpr (sizeof(Vec) >= 16 && sizeof(Vec) <= WACO_REGISTER_BYTES) {
+#if defined(__SSE2__)
+    __asm__("" : "+v"(v));
+#elif defined(__aarch64__)
+    __asm__("" : "+w"(v));
+#endif
+  }
+  return v;
+}
 
 /* streamN: storeN past the caches, at an address aligned to the vector; waco_stream_end: before others read
  * it. */

@@ -118,6 +118,7 @@ class Emitter {
   std::string element(const Env& env);
   void emit_position_vectors(const Env& env, const std::string& begin, const std::string& end);
   std::string operand_vector(int operand, const Env& env, int vector);
+  bool rows_are_shared(int mode) const;
   std::string value_of(const Env& env);
 
   // emitter_flush.cpp: from accumulators to the output

@@ -240,8 +240,20 @@ std::string Emitter::operand_vector(int operand, const Env& env, int vector) {
   const std::string key = fmt::format("dense{}:{}:{}", operand, r, tile_.base);
   const std::string pointer =
       named(key, "value_t*", "b", fmt::format("dense{} + {} * rhs + {}", operand, r, tile_.base));
+  const std::string loaded = load(fmt::format("{} + {}", pointer, vector * shape_.lanes), vector);
   return named(fmt::format("{}:{}", pointer, vector), "vec" + vec(), "x",
-               load(fmt::format("{} + {}", pointer, vector * shape_.lanes), vector));
+               rows_are_shared(mode) ? fmt::format("held({})", loaded) : loaded);
+}
+
+/// Whether several products in flight need the same row of the operand that `mode` selects rows of.
+bool Emitter::rows_are_shared(int mode) const {
+  const auto differs = [&](const Loop& l) {
+    return std::none_of(l.vars.begin(), l.vars.end(), [&](Var var) { return var.index == mode; });
+  };
+  if (copies_ > 1 && differs(loop(shape_.nest.innermost_sparse))) return true;
+  for (int d = shape_.nest.num_runtime; d < static_cast<int>(shape_.nest.loops.size()); ++d)
+    if (loop(d).unrolled && !runs_along_vector(shape_, d) && differs(loop(d))) return true;
+  return false;
 }
 
 /// Vectors outside, nonzeros inside: a vector of a shared operand is loaded once and used by all.
