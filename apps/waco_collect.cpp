@@ -221,18 +221,25 @@ ExitCode run_collect(const Options& options, StopToken stop) {
   if (options.time_limit_s > 0) stop = stop.with_budget(options.time_limit_s);
   const collect::CollectOptions collecting = collect_options(options);
   const collect::CollectSummary summary = collect::collect(collecting, stop);
-  spdlog::info("{}: {} records, {} of them new in {:.1f} s ({:.1f}/s), {} failed; {} matrices complete",
+  spdlog::info("{}: {} records, {} of them new in {:.1f} s ({:.1f}/s), {} failed; {} matrices complete{}",
                collecting.output.string(), summary.num_before + summary.num_records, summary.num_records,
                summary.seconds, static_cast<double>(summary.num_records) / std::max(summary.seconds, 1e-3),
-               summary.num_failed, summary.num_matrices);
+               summary.num_failed, summary.num_matrices,
+               summary.num_in_good_order > 0 ? fmt::format(", {} left out as their rows come in a good order",
+                                                           summary.num_in_good_order)
+                                             : "");
   if (summary.stopped) {
     spdlog::warn("stopped ({}); the same command continues", stop.reason());
     return ExitCode::kDone;
   }
+  if (summary.num_in_good_order > 0 && summary.num_before + summary.num_records == 0)
+    spdlog::warn("nothing to measure: the rows of no matrix are worth clustering");
   if (summary.num_unreadable == 0) return ExitCode::kDone;
   spdlog::warn("{} matrices could not be used", summary.num_unreadable);
   // A shard is a part: that its few matrices are all unusable says little of the list.
-  return summary.num_matrices > 0 || collecting.shard.count > 1 ? ExitCode::kPartial : ExitCode::kInput;
+  return summary.num_matrices + summary.num_in_good_order > 0 || collecting.shard.count > 1
+             ? ExitCode::kPartial
+             : ExitCode::kInput;
 }
 
 }  // namespace

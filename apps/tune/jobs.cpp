@@ -100,6 +100,17 @@ ExitCode exit_code(const tune::TuneResult& result, bool points_given) {
   return result.complete && any_wrong ? ExitCode::kVerification : ExitCode::kFailed;
 }
 
+/// What an exit code other than kDone stands for.
+std::string_view fault_text(const tune::TuneResult& result, ExitCode code) {
+  if (code != ExitCode::kVerification) return "nothing was found that could be run";
+  const auto any = [&](measure::Status status) {
+    return std::ranges::any_of(result.candidates,
+                               [=](const auto& candidate) { return candidate.measurement.status == status; });
+  };
+  if (any(measure::Status::kWrong)) return "a result was wrong";
+  return any(measure::Status::kCrash) ? "a kernel crashed" : "a kernel did not finish in time";
+}
+
 struct Input {
   matrix::SparseTensor tensor;
   double read_s = 0;
@@ -187,24 +198,24 @@ Listed tune_listed(const Options& options, const matrix::CorpusItem& item, const
                    double& load_s, const StopToken& stop) {
   Listed listed;
   listed.result.input = item.source;
+  std::string fault;
   listed.result.outcome = guarded(kProgram, [&] {
     try {
       const Input input = read_input(options, item);
       const tune::TuneResult result = tune_input(input, tuning, std::exchange(load_s, 0), stop);
       listed.table = tune::to_table(result);
       listed.result.document = tune::plan_document(result, kProgram, options.command);
-      return exit_code(result, !tuning.points.empty());
+      const ExitCode code = exit_code(result, !tuning.points.empty());
+      if (code != ExitCode::kDone)
+        fault = fmt::format("{}: {}; the candidates say why", item.source, fault_text(result, code));
+      return code;
     } catch (const std::exception& fault) {
       listed.machine_failed = is_of_machine(fault, tuning);
       throw;
     }
   });
   Outcome& outcome = listed.result.outcome;
-  if (outcome.code != ExitCode::kDone && outcome.error.empty())
-    outcome.error =
-        fmt::format("{}: {}; the candidates say why", item.source,
-                    outcome.code == ExitCode::kVerification ? "a result was wrong"
-                                                            : "nothing was found that could be run");
+  if (outcome.error.empty()) outcome.error = fault;
   return listed;
 }
 

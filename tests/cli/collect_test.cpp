@@ -149,6 +149,23 @@ TEST_CASE("cli: merged shards are the dataset of one run", "[cli]") {
   CHECK(Program("waco-collect").with("--seed", "3", "info", output).run().ok());
 }
 
+TEST_CASE("cli: matrices whose rows need no clustering are left out of a collection of clustered points",
+          "[cli]") {
+  Workspace work;
+  const std::string output = work.path("data.jsonl");
+  const std::string list = work.write("list.txt", "synthetic: stencil2d n=8 points=5\n");
+  const RunResult run = collect()
+                            .with("--list", list, "--op", "spmm", "--rhs", "8", "--per-matrix", "4")
+                            .with("--augment", "1", "--clustered", "-o", output)
+                            .run();
+  INFO(run.err);
+  CHECK(run.ok());
+  CHECK(run.err.find("0 matrices complete, 2 left out as their rows come in a good order") !=
+        std::string::npos);
+  CHECK(run.err.find("the rows of no matrix are worth clustering") != std::string::npos);
+  CHECK(records_of(output).empty());
+}
+
 TEST_CASE("cli: copies of a matrix stay on its side of the split", "[cli]") {
   Workspace work;
   const std::string output = work.path("data.jsonl");

@@ -5,6 +5,7 @@
 
 #include "patterns.hpp"
 #include "server_ceilings.hpp"
+#include "waco/codegen/clustered.hpp"
 
 using waco::model::ClosedFormModel;
 using waco::schedule::parse;
@@ -108,6 +109,20 @@ TEST_CASE("closed_form: terms count what a CSR product stores and computes", "[m
   CHECK(terms.bodies == 3000);
   CHECK(terms.flops == 2.0 * 3000 * 32);
   CHECK(terms.traffic.a_bytes == 3000 * (4 + 2) + 4 * 501);
+}
+
+TEST_CASE("closed_form: clustering gains where the rows' order wastes the caches, and only there",
+          "[model]") {
+  using namespace waco;
+  const schedule::Problem problem{schedule::Op::kSpmm, schedule::ValueType::kF32, 256};
+  const auto gains = [&](const matrix::SparseTensor& tensor) {
+    const matrix::SparseTensor clustered = codegen::with_clustered_rows(tensor, 2);
+    ClosedFormModel given(tensor, test::server_ceilings(2)), expected(clustered, given.ceilings());
+    return given.gains_by_clustering(expected, problem, 2);
+  };
+  const matrix::SparseTensor shuffled = test::shuffled_grid(150, 3);
+  CHECK(gains(shuffled));
+  CHECK_FALSE(gains(codegen::with_clustered_rows(shuffled, 2)));
 }
 
 TEST_CASE("closed_form: an empty matrix has a finite cost", "[model]") {

@@ -45,7 +45,8 @@ TEST_CASE("groups: records of one pattern and problem are ranked together, witho
   const Records records = load_records({file}, std::nullopt);
   CHECK(records.op == schedule::Op::kSpmv);
   CHECK(records.num_failed == 1);
-  CHECK(records.num_records == 4);  // the one f64 point has nothing to be compared with
+  CHECK(records.num_records == 4);
+  CHECK(records.num_alone == 1);  // the f64 point has nothing to be compared with
   REQUIRE(records.groups.size() == 2);
   const Group& mesh = records.groups[0];
   CHECK(mesh.matrix == "mesh");
@@ -66,11 +67,16 @@ TEST_CASE("groups: clustered rows are another pattern, related to CSR with clust
   dataset::Record csr = sample_record("mesh", 1, 2.0);
   csr.plan = schedule::to_text(schedule::csr_point(csr.problem, csr.threads));
   const dataset::Record other = sample_record("graph", 4);
+  dataset::Record stopped = csr;
+  stopped.matrix = stopped.matrix_hash = "stopped";
+  stopped.censored = true;
   const auto file = files.write(
       "a", {csr, sample_record("mesh", 16, 4.0), clustered(csr), clustered(sample_record("mesh", 16, 3.0)),
-            clustered(other), clustered(sample_record("graph", 8))});
+            clustered(other), clustered(sample_record("graph", 8)), clustered(stopped),
+            clustered(sample_record("stopped", 8))});
   const Records records = load_records({file}, std::nullopt);
-  CHECK(records.num_failed == 2);  // those of "graph" are related to nothing
+  CHECK(records.num_failed == 0);
+  CHECK(records.num_alone == 4);  // those of "graph" and "stopped" are related to nothing
   REQUIRE(records.groups.size() == 2);
   CHECK_FALSE(records.groups[0].clustered);
   CHECK(records.groups[0].labels[0].cost == Approx(-1));

@@ -14,6 +14,7 @@
 #include "waco/base/files.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/base/progress.hpp"
+#include "waco/codegen/clustered.hpp"
 #include "waco/collect/matrix_run.hpp"
 #include "waco/dataset/dataset_file.hpp"
 #include "waco/measure/compiler.hpp"
@@ -172,8 +173,8 @@ class Collection {
   void collect_original(const CorpusItem& item) {
     // A recipe says all of what it makes; a file of the same name may be another matrix.
     const bool sure = item.source.starts_with(matrix::kSynthetic);
-    const MatrixLedger* original = collect_item(item, sure);
-    if (original == nullptr) {
+    const std::optional<Collected> original = collect_item(item, sure);
+    if (!original) {
       progress_->skip(int64_t{options_.num_copies} * options_.per_matrix);
       return;
     }
@@ -181,14 +182,24 @@ class Collection {
                                                     options_.num_copies, options_.seed)) {
       if (stops_here()) return;
       // The copies that are there were made of the only matrix of its name.
-      collect_item(copy, ledger_.find(item.name, stored_source(item)) == original);
+      collect_item(copy, ledger_.find(item.name, stored_source(item)) == original->ledger);
     }
   }
 
-  /// What there is of the item then; nullptr when it can't be used, or is another one's duplicate: copies of
-  /// that could be on the other side of the split. One that is `sure` to be the matrix that has its name and
-  /// source in the file is not made when it is complete there.
-  const MatrixLedger* collect_item(const CorpusItem& item, bool sure) {
+  /// A matrix, and what there is of it; nullptr where its rows are not worth clustering.
+  struct Collected {
+    std::vector<int64_t> dims;
+    int64_t num_nonzeros = 0;
+    const MatrixLedger* ledger = nullptr;
+  };
+  static Collected collected(const MatrixLedger* ledger) {
+    return {ledger->dims, ledger->num_nonzeros, ledger};
+  }
+
+  /// nullopt when the item can't be used, or is another one's duplicate: copies of that could be on the other
+  /// side of the split. One that is `sure` to be the matrix that has its name and source in the file is not
+  /// made when it is complete there.
+  std::optional<Collected> collect_item(const CorpusItem& item, bool sure) {
     const MatrixLedger* before = sure ? ledger_.find(item.name, stored_source(item)) : nullptr;
     if (is_complete(before)) return complete(before);
     try {
@@ -211,17 +222,17 @@ class Collection {
     } catch (const std::exception& error) {  // its input, or a bug of ours that it meets; the others go on
       leave_out(item, error.what());
     }
-    return nullptr;
+    return std::nullopt;
   }
 
   bool is_complete(const MatrixLedger* before) const {
     return before != nullptr && static_cast<int>(before->plans.size()) >= options_.per_matrix;
   }
 
-  const MatrixLedger* complete(const MatrixLedger* before) {
+  Collected complete(const MatrixLedger* before) {
     progress_->skip(options_.per_matrix);
     ++summary_.num_matrices;
-    return before;
+    return collected(before);
   }
 
   void leave_out(const CorpusItem& item, const char* reason) {
@@ -231,7 +242,7 @@ class Collection {
     progress_->skip(options_.per_matrix);
   }
 
-  const MatrixLedger* collect_tensor(const CorpusItem& item, const matrix::SparseTensor& tensor) {
+  std::optional<Collected> collect_tensor(const CorpusItem& item, const matrix::SparseTensor& tensor) {
     const int order = schedule::sparse_order(options_.problem.op);
     if (tensor.order() != order)
       throw InputError(item.source, 0,
@@ -244,45 +255,55 @@ class Collection {
       spdlog::info("{}: left out, has the pattern of {}", item.name, before->matrix);
       ++summary_.num_matrices;
       progress_->skip(options_.per_matrix);
-      return nullptr;
+      return std::nullopt;
     }
     if (is_complete(before)) return complete(before);
-    if (options_.clustered && !may_gain_by_clustering(tensor)) return with_good_order(item);
+    std::optional<matrix::SparseTensor> clustered;
+    if (options_.clustered) {
+      clustered = worth_clustering(tensor);
+      if (!clustered) return with_good_order(item, tensor);
+    }
     const MatrixLedger own = before != nullptr ? *before : MatrixLedger();
     const auto num_before = static_cast<int64_t>(own.plans.size());
     const int64_t num_records = summary_.num_records;
     progress_->skip(num_before);
-    if (!collect_matrix(tensor, record, own, context_)) {
+    if (!collect_matrix(tensor, clustered ? &*clustered : nullptr, record, own, context_)) {
       summary_.stopped = true;
-      return nullptr;
+      return std::nullopt;
     }
     file_.sync();
     ++summary_.num_matrices;
     // Tiny matrices have fewer points than asked for.
     progress_->skip(options_.per_matrix - num_before - (summary_.num_records - num_records));
-    return ledger_.find(record.matrix_hash);
+    const MatrixLedger* ledger = ledger_.find(record.matrix_hash);
+    return ledger != nullptr ? std::optional(collected(ledger)) : std::nullopt;
   }
 
-  bool may_gain_by_clustering(const matrix::SparseTensor& tensor) const {
-    const std::optional<model::Ceilings>& ceilings = context_.choice.ceilings;
-    model::ClosedFormModel model(tensor, ceilings ? *ceilings : model::default_ceilings(threads_));
-    return model.may_gain_by_clustering(options_.problem);
+  /// The matrix with its rows clustered, where waco-tune would look at that.
+  std::optional<matrix::SparseTensor> worth_clustering(const matrix::SparseTensor& tensor) const {
+    const model::Ceilings ceilings = context_.choice.ceilings.value_or(model::default_ceilings(threads_));
+    model::ClosedFormModel given(tensor, ceilings);
+    if (!given.may_gain_by_clustering(options_.problem)) return std::nullopt;
+    matrix::SparseTensor clustered = codegen::with_clustered_rows(tensor, threads_);
+    model::ClosedFormModel expected(clustered, ceilings);
+    if (!given.gains_by_clustering(expected, options_.problem, threads_)) return std::nullopt;
+    return clustered;
   }
 
-  /// waco-tune would not cluster its rows, so that there is nothing to learn.
-  const MatrixLedger* with_good_order(const CorpusItem& item) {
+  /// There is nothing to learn of its rows.
+  Collected with_good_order(const CorpusItem& item, const matrix::SparseTensor& tensor) {
     spdlog::info("{}: left out, its rows come in a good order", item.name);
-    ++summary_.num_matrices;
+    ++summary_.num_in_good_order;
     progress_->skip(options_.per_matrix);
-    return nullptr;
+    return {tensor.dims, tensor.num_nonzeros(), nullptr};
   }
 
   /// A fault of an original; copies are drawn, and may be windows of nothing.
-  const MatrixLedger* without_nonzeros(const CorpusItem& item) {
+  std::optional<Collected> without_nonzeros(const CorpusItem& item) {
     if (item.name == item.original) throw InputError(item.source, 0, "has no nonzeros to measure on");
     spdlog::info("{}: left out, has no nonzeros", item.name);
     progress_->skip(options_.per_matrix);
-    return nullptr;
+    return std::nullopt;
   }
 
   dataset::Record common_record(const CorpusItem& item, const matrix::SparseTensor& tensor) const {

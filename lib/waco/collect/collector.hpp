@@ -41,11 +41,12 @@ struct CollectOptions {
 };
 
 struct CollectSummary {
-  int64_t num_records = 0;     ///< written by this run
-  int64_t num_before = 0;      ///< that were in the file
-  int64_t num_failed = 0;      ///< records of this run whose status is not ok
-  int64_t num_matrices = 0;    ///< of the shard, copies included, that have all their records, or another has
-  int64_t num_unreadable = 0;  ///< matrices that could not be read or measured at all
+  int64_t num_records = 0;   ///< written by this run
+  int64_t num_before = 0;    ///< that were in the file
+  int64_t num_failed = 0;    ///< records of this run whose status is not ok
+  int64_t num_matrices = 0;  ///< of the shard, copies included, that have all their records, or another has
+  int64_t num_in_good_order = 0;  ///< matrices of the shard whose rows are not worth clustering
+  int64_t num_unreadable = 0;     ///< matrices that could not be read or measured at all
   double seconds = 0;
   bool stopped = false;  ///< before all was done
 };

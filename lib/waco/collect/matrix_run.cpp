@@ -9,7 +9,6 @@
 
 #include "waco/base/clock.hpp"
 #include "waco/base/error.hpp"
-#include "waco/codegen/clustered.hpp"
 
 namespace waco::collect {
 namespace {
@@ -59,16 +58,14 @@ measure::MeasureOptions measure_options(const RunContext& context) {
 
 class MatrixRun {
  public:
-  MatrixRun(const matrix::SparseTensor& tensor, const dataset::Record& matrix, const MatrixLedger& before,
-            RunContext& context)
+  MatrixRun(const matrix::SparseTensor& tensor, const matrix::SparseTensor* clustered,
+            const dataset::Record& matrix, const MatrixLedger& before, RunContext& context)
       : tensor_(tensor),
         matrix_(matrix),
         ledger_(before),
         context_(context),
-        clustered_(context.choice.clustered
-                       ? std::optional(codegen::with_clustered_rows(tensor, context.choice.threads))
-                       : std::nullopt),
-        chooser_(clustered_ ? *clustered_ : tensor, matrix.matrix_hash, context.choice, context.pool) {}
+        chooser_(clustered != nullptr ? *clustered : tensor, matrix.matrix_hash, context.choice,
+                 context.pool) {}
 
   bool run() {
     const auto start = std::chrono::steady_clock::now();
@@ -138,7 +135,6 @@ class MatrixRun {
   const dataset::Record& matrix_;
   MatrixLedger ledger_;
   RunContext& context_;
-  const std::optional<matrix::SparseTensor> clustered_;  ///< by which points are chosen then
   PointChooser chooser_;
   std::optional<measure::Session> session_;
   std::map<std::string, Stratum> strata_;  ///< by plan
@@ -147,9 +143,9 @@ class MatrixRun {
 
 }  // namespace
 
-bool collect_matrix(const matrix::SparseTensor& tensor, const dataset::Record& matrix,
-                    const MatrixLedger& before, RunContext& context) {
-  return MatrixRun(tensor, matrix, before, context).run();
+bool collect_matrix(const matrix::SparseTensor& tensor, const matrix::SparseTensor* clustered,
+                    const dataset::Record& matrix, const MatrixLedger& before, RunContext& context) {
+  return MatrixRun(tensor, clustered, matrix, before, context).run();
 }
 
 }  // namespace waco::collect

@@ -25,9 +25,10 @@ struct RunContext {
 };
 
 /// Measures the points of `tensor` that `before` lacks, in the order of the strata, and hands over a record
-/// of each. `matrix` is a record with everything that is the same for all. Returns false when a stop was
-/// requested before all was done. Throws as measure::Session does.
-bool collect_matrix(const matrix::SparseTensor& tensor, const dataset::Record& matrix,
-                    const MatrixLedger& before, RunContext& context);
+/// of each. Points are chosen by `clustered`, the same with its rows clustered, unless that is null. `matrix`
+/// is a record with everything that is the same for all. Returns false when a stop was requested before all
+/// was done. Throws as measure::Session does.
+bool collect_matrix(const matrix::SparseTensor& tensor, const matrix::SparseTensor* clustered,
+                    const dataset::Record& matrix, const MatrixLedger& before, RunContext& context);
 
 }  // namespace waco::collect

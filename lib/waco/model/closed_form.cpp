@@ -185,6 +185,13 @@ bool ClosedFormModel::may_gain_by_clustering(const schedule::Problem& problem) {
   return repeated_misses(ceilings_.levels[kPrivateLevel].capacity_bytes / kSharing / row_bytes) >= kFewMisses;
 }
 
+bool ClosedFormModel::gains_by_clustering(ClosedFormModel& clustered, const schedule::Problem& problem,
+                                          int threads) {
+  constexpr double kMostOfTime = 0.95;
+  const schedule::SuperSchedule csr = schedule::csr_point(problem, threads);
+  return clustered.terms(csr).total_ns <= kMostOfTime * terms(csr).total_ns;
+}
+
 std::vector<double> ClosedFormModel::costs(std::span<const SuperSchedule> points) {
   std::vector<double> result;
   result.reserve(points.size());

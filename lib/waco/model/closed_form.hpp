@@ -51,6 +51,8 @@ class ClosedFormModel : public CostModel {
   /// Taken in that order, many nonzeros then need a row of the dense operand again after an eighth of L2,
   /// which is surely left for such rows, has been filled with others.
   bool may_gain_by_clustering(const schedule::Problem& problem);
+  /// Whether CSR is expected to gain enough where its rows are in the order of `clustered`, the same matrix.
+  bool gains_by_clustering(ClosedFormModel& clustered, const schedule::Problem& problem, int threads);
 
  private:
   double repeated_misses(int64_t cached);

@@ -109,6 +109,7 @@ ordered_json data_json(const Data& data, const std::optional<Resplit>& resplit) 
   };
   ordered_json json = {{"files", data.records.files},
                        {"failed_records", data.records.num_failed},
+                       {"lone_records", data.records.num_alone},
                        {"missing_records", data.num_missing_records},
                        {"training", count(data.training)},
                        {"validation", count(data.validation)}};

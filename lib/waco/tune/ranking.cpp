@@ -2,10 +2,13 @@
 #include "waco/tune/ranking.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <new>
 
+#include "waco/base/clock.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/codegen/clustered.hpp"
@@ -17,7 +20,6 @@ namespace {
 using schedule::SuperSchedule;
 using schedule::with_row_order;
 
-constexpr double kLeastGain = 0.95;  ///< time of fixed_csr on clustered rows over that as they are
 /// Of memory a nonzero, row or column: the other matrix and its making.
 constexpr int64_t kClusteringBytes = 48;
 
@@ -52,41 +54,45 @@ std::optional<std::string> Ranking::csr_exclusion() const {
 void Ranking::consider_clustering() {
   if (std::exchange(considered_, true)) return;
   if (tensor_.order() != 2 || options_.subspace == schedule::Subspace::kSchedule) return;
-  if (!given_.closed_form().may_gain_by_clustering(options_.problem) || !can_be_clustered()) return;
-  try {
-    cluster();
-  } catch (const TooLargeError&) {  // memory that was free a moment ago
-    return;
-  }
-  if (clustered_->csr_ns() > kLeastGain * given_.csr_ns()) {
-    clustered_.reset();
-    clustered_tensor_.reset();
-    return;
-  }
-  features_s_ += clustered_->look_up();
+  if (given_.closed_form().may_gain_by_clustering(options_.problem) && can_be_clustered()) cluster(true);
 }
 
 /// Rows and columns are numbered in 31 bits, up to the end of the last group of rows, and the work takes
 /// memory.
 bool Ranking::can_be_clustered() const {
+  if (clustering_failed_) return false;
   constexpr int64_t kMost = INT32_MAX - (1 << 16);
   if (tensor_.order() != 2 || std::max(tensor_.dims[0], tensor_.dims[1]) >= kMost) return false;
   const int64_t parts = tensor_.num_nonzeros() + tensor_.dims[0] + tensor_.dims[1];
   return parts <= space_.limits().max_bytes / kClusteringBytes;
 }
 
-void Ranking::cluster() {
-  clustered_tensor_ = codegen::with_clustered_rows(tensor_, space_.limits().max_threads);
-  clustered_.emplace(*clustered_tensor_, true, options_, space_.limits(), ceilings());
+/// Leaves clustered_ empty where memory runs out, or where CSR has to gain and is not expected to.
+void Ranking::cluster(bool has_to_gain) {
+  const int threads = space_.limits().max_threads;
+  try {
+    const auto start = std::chrono::steady_clock::now();
+    clustered_tensor_ = codegen::with_clustered_rows(tensor_, threads);
+    clustered_.emplace(*clustered_tensor_, true, options_, space_.limits(), ceilings());
+    clustering_s_ = seconds_since(start);
+    if (!has_to_gain ||
+        given_.closed_form().gains_by_clustering(clustered_->closed_form(), options_.problem, threads)) {
+      features_s_ += clustered_->look_up();
+      return;
+    }
+  } catch (const TooLargeError&) {  // memory that was free a moment ago
+    clustering_failed_ = true;
+  } catch (const std::bad_alloc&) {
+    clustering_failed_ = true;
+  }
+  clustered_.reset();
+  clustered_tensor_.reset();
 }
 
 PatternCosts& Ranking::costs_of(const SuperSchedule& point) {
   if (!point.format.clustered || !can_be_clustered()) return given_;
-  if (!clustered_) {  // given by hand
-    cluster();
-    features_s_ += clustered_->look_up();
-  }
-  return *clustered_;
+  if (!clustered_) cluster(false);  // given by hand
+  return clustered_ ? *clustered_ : given_;
 }
 
 std::vector<double> Ranking::costs_ns(std::span<const SuperSchedule> points) {

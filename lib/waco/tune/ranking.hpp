@@ -60,13 +60,15 @@ class Ranking {
 
   /// Seconds that the features of the pattern took.
   double features_s() const { return features_s_; }
+  /// Seconds that clustering the rows took, which is done once.
+  double clustering_s() const { return clustering_s_; }
   /// Points whose cost was predicted.
   int64_t num_ranked() const { return given_.num_ranked() + (clustered_ ? clustered_->num_ranked() : 0); }
 
  private:
   void consider_clustering();
   bool can_be_clustered() const;
-  void cluster();
+  void cluster(bool has_to_gain);
   PatternCosts& costs_of(const schedule::SuperSchedule& point);
   std::vector<Candidate> search_order(bool clustered, int num_results, int64_t evaluations, size_t num_sure);
   std::vector<double> costs_ns(std::span<const schedule::SuperSchedule> points);
@@ -77,11 +79,11 @@ class Ranking {
   const TuneOptions& options_;
   schedule::ScheduleSpace space_;
   PatternCosts given_;  ///< of the rows in the order of the input
-  bool considered_ = false;
+  bool considered_ = false, clustering_failed_ = false;
   std::optional<matrix::SparseTensor> clustered_tensor_;
   std::optional<PatternCosts> clustered_;  ///< where it may pay to cluster rows
   Random random_;
-  double features_s_ = 0;
+  double features_s_ = 0, clustering_s_ = 0;
   std::set<std::string> returned_;  ///< text forms
   search::Feasible usable_;         ///< of keep_to(); null: all are
 };

@@ -5,6 +5,7 @@
 
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
 #include "waco/tune/plan_file.hpp"
 
 namespace waco::tune {
@@ -59,7 +60,7 @@ bool is_result(const json& line) {
 
 bool holds_results_of_list(const std::filesystem::path& file) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) return false;
+  if (is_stream(file) || !std::filesystem::is_regular_file(file, error)) return false;
   std::string line;
   std::getline(std::ifstream(file), line);
   const json document = json::parse(line, nullptr, false);

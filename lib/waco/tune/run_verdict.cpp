@@ -92,11 +92,11 @@ void Run::choose_effort() {
   const bool can_look = !options_.no_compile || kernels_of_;
   compile_ns_ = can_look && is_compiled(*kernels(), first.measurement.point) ? 0 : kCompile_ns;
   outlook.compile_ns = compile_ns_;
+  const double ranked_ns = (result_.seconds.search - ranking_->clustering_s()) * 1e9;
   for (const Effort effort : kEfforts)
     if (options_.points.empty() && effort != result_.effort)
       outlook.ranking_ns[static_cast<size_t>(effort)] =
-          ranking_again_ns(result_.seconds.search * 1e9, evaluations_of(result_.effort),
-                           evaluations_of(effort)) +
+          ranking_again_ns(ranked_ns, evaluations_of(result_.effort), evaluations_of(effort)) +
           (may_cluster(effort) && !may_cluster(result_.effort)
                ? clustering_forecast_ns(tensor_.num_nonzeros())
                : 0);

@@ -61,12 +61,14 @@ std::string winner(const TuneResult& result) {
   if (best.time_ns.median <= 0)
     return fmt::format("best by prediction{}: {}\n", best.verified ? ", verified" : "",
                        schedule::to_text(best.point));
-  if (best.is_baseline)
-    return fmt::format(
-        "best: fixed_csr, {}; {}\n", call_text(result),
-        result.verdict && std::any_of(result.candidates.begin(), result.candidates.end(), is_faster)
-            ? "what is faster is not repaid by so few calls"
-            : "no candidate is significantly faster");
+  if (best.is_baseline) {
+    const char* reason = "no candidate is significantly faster";
+    if (std::ranges::none_of(result.candidates, &Candidate::measured))
+      reason = "no candidate was measured";
+    else if (result.verdict && std::ranges::any_of(result.candidates, is_faster))
+      reason = "what is faster is not repaid by so few calls";
+    return fmt::format("best: fixed_csr, {}; {}\n", call_text(result), reason);
+  }
   std::string repaid;
   if (const auto calls = result.break_even_calls())
     repaid = fmt::format(", packing repaid after {} calls", *calls);

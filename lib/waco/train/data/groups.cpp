@@ -94,7 +94,10 @@ class Loading {
   Records take() {
     for (Group& group : result_.groups)
       if (group.clustered) relate_to_clustered_csr(group);
-    std::erase_if(result_.groups, [](const Group& group) { return group.size() < 2; });
+    std::erase_if(result_.groups, [this](const Group& group) {
+      if (group.size() == 1) ++result_.num_alone;
+      return group.size() < 2;
+    });
     for (const Group& group : result_.groups) result_.num_records += static_cast<int64_t>(group.size());
     if (result_.groups.empty()) throw UsageError("no matrix of the datasets has two points that were timed");
     join_sides(result_.groups);
@@ -151,12 +154,12 @@ class Loading {
     }
   }
 
-  /// Costs become shares of the time of CSR with clustered rows, as models predict them; without it there is
-  /// nothing to relate them to.
+  /// Costs become shares of the time of CSR with clustered rows, as models predict them; where that was not
+  /// timed to the end there is nothing to relate them to.
   void relate_to_clustered_csr(Group& group) {
     const int csr = group.baseline();
-    if (csr < 0) {
-      result_.num_failed += static_cast<int64_t>(group.size());
+    if (csr < 0 || group.labels[static_cast<size_t>(csr)].censored) {
+      result_.num_alone += static_cast<int64_t>(group.size());
       group.points.clear();
       group.labels.clear();
       return;

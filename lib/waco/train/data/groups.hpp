@@ -58,6 +58,7 @@ struct Records {
   std::vector<Group> groups;      ///< in the order of the files; each has at least two points
   int64_t num_records = 0;        ///< in the groups
   int64_t num_failed = 0;         ///< left out: crashed, wrong, ...
+  int64_t num_alone = 0;          ///< left out: nothing of their group to compare with
   nlohmann::json machine;         ///< of the first dataset's header
   std::vector<Machine> machines;  ///< of the groups, each once, in the order they are met
   nlohmann::json files;           ///< name and content hash of every dataset
