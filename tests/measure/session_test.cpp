@@ -8,8 +8,10 @@
 #include "spmv_source.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
+#include "waco/base/machine.hpp"
 #include "waco/codegen/fixed_csr.hpp"
 #include "waco/codegen/kernel.hpp"
+#include "waco/measure/compiler.hpp"
 #include "waco/measure/requests.hpp"
 
 using namespace waco;
@@ -75,6 +77,31 @@ const BadKernel kBadKernels[] = {
 };
 
 }  // namespace
+
+TEST_CASE("session: threads of a kernel have CPUs of their own, whatever OpenMP its compiler brings",
+          "[measure]") {
+  if (allowed_cpus().size() < 2) return;
+  const std::string compiler = GENERATE("g++", "clang++");
+  const TemporaryFolder folder;
+  try {
+    if (!Compiler::find(compiler).compile("#include <omp.h>\n", "", folder.path(), 60, {}).ok) return;
+  } catch (const EnvironmentError&) {
+    return;  // it is not installed
+  }
+  MeasureOptions options = quick_options();
+  options.compiler = compiler;
+  Session session(matrix_a(), kSpmv, options);
+  const Measurement m = measure_spmv(session, R"~(
+    cpu_set_t cpus[2];
+    _Pragma("omp parallel num_threads(2)")
+    sched_getaffinity(0, sizeof *cpus, &cpus[omp_get_thread_num()]);
+    for (const cpu_set_t& own : cpus)
+      if (CPU_COUNT(&own) != 1) return 2;
+    if (CPU_EQUAL(&cpus[0], &cpus[1])) return 2;
+  )~");
+  INFO(compiler << ": " << m.message);
+  CHECK(m.ok());
+}
 
 TEST_CASE("session: fixed_csr and a CSR kernel are verified and timed for every op and type", "[measure]") {
   const Op op = GENERATE(Op::kSpmv, Op::kSpmm, Op::kSddmm, Op::kMttkrp);

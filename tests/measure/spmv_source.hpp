@@ -11,6 +11,8 @@ namespace waco::measure::testing {
 /// what a row does with its sum.
 inline std::string spmv_source(const std::string& before, const std::string& row = "y[i] = sum;") {
   return std::string(codegen::template_text("abi.hpp")) + R"(
+#include <omp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

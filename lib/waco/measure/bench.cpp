@@ -12,6 +12,7 @@
 
 #include "waco/base/clock.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/thread_places.hpp"
 #include "waco/codegen/fixed_csr.hpp"
 #include "waco/codegen/kernel.hpp"
 #include "waco/measure/fresh_memory.hpp"
@@ -39,6 +40,16 @@ matrix::SparseTensor with_drawn_values(matrix::SparseTensor tensor, uint64_t see
   return tensor;
 }
 
+/// LLVM's runtime, of kernels by clang, pins its threads to OpenMP's places as the one of this program does,
+/// but only to those that the thread that starts it may run on, which this program's runtime has pinned.
+void let_libomp_pin_threads() {
+  static const bool once = [] {
+    release_this_thread();
+    return true;
+  }();
+  (void)once;
+}
+
 }  // namespace
 
 KernelLibrary::KernelLibrary(const std::filesystem::path& file) {
@@ -54,6 +65,7 @@ KernelLibrary::KernelLibrary(const std::filesystem::path& file) {
     ::dlclose(handle_);
     throw EnvironmentError("the kernel's library defines no waco_kernel");
   }
+  if (::dlsym(handle_, "__kmpc_fork_call") != nullptr) let_libomp_pin_threads();
 }
 
 KernelLibrary::~KernelLibrary() {
