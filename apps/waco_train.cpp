@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "waco/base/artifact.hpp"
@@ -212,6 +213,10 @@ ExitCode run_train(const Options& options, StopToken stop) {
   const ExitCode plotted = plot(options, report);
   print_report(options, report);
   spdlog::info("wrote {}", options.output);
+  const std::string index = options.output + "/index";
+  if (std::filesystem::exists(index))
+    spdlog::warn("{1} is of the model that was there before; make it anew: waco-index {0} --from {1} -o {1}",
+                 options.output, index);
   if (!report.at("complete").get<bool>()) spdlog::warn("stopped ({}); --resume continues", stop.reason());
   return plotted;
 }

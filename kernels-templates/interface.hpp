@@ -39,7 +39,7 @@ int waco_abi_version(void);
 /* Packs a matrix given as CSR: row_ptr [rows + 1], col_idx and values [row_ptr[rows]], 0-based; columns in
    any order within a row, none twice. The arrays may be freed afterwards. values, B, C and out are float or
    double, as the kernel's header comment says. threads: 0 = as tuned. rhs: size of the dense index, which
-   must be the plan's; 0 stands for that. */
+   must be the plan's; 0 stands for that. *handle is null where another status than 0 is returned. */
 int waco_create_csr(int64_t rows, int64_t cols, const int64_t* row_ptr, const int64_t* col_idx,
                     const void* values, int32_t threads, int64_t rhs, waco_handle** handle);
 

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -353,7 +354,11 @@ inline int main(int argc, char** argv) {
 }  // namespace waco_self_test
 
 int main(int argc, char** argv) {
-  return waco_self_test::main(argc, argv);
+  try {
+    return waco_self_test::main(argc, argv);
+  } catch (const std::bad_alloc&) {
+    waco_self_test::fail(1, "out of memory");
+  }
 }
 
 #endif

@@ -48,7 +48,7 @@ void complete(Record& record, const Work& work) {
     const double speedup = speedup_over(&entry, &baseline);
     entry.speedup = {speedup, speedup, speedup};
   }
-  if (const std::string busy = measure::busy_warning(rejected); !busy.empty())
+  if (const std::string busy = measure::busy_warning(rejected, record.threads); !busy.empty())
     record.warnings.push_back(busy);
 }
 

@@ -27,7 +27,9 @@ void check(const Options& options) {
     throw UsageError(fmt::format("MATRIX is required (see {} --help)", kProgram));
   std::vector<std::string> inputs = options.matrices;
   inputs.push_back(options.plan_file);
-  refuse_same_files(inputs, {{"-o", options.record_file}, {"--html", options.html_file}});
+  refuse_same_files(
+      inputs,
+      {{"-o", options.record_file}, {"--html", options.html_file}, {"--jsonl", options.jsonl ? "-" : ""}});
   if (options.problem.schedules.size() > 1)
     throw UsageError(
         "--schedule names the one plan that is timed; give it once (waco-tune compares several)");

@@ -25,6 +25,7 @@
 #include "waco/base/version.hpp"
 #include "waco/matrix/read.hpp"
 #include "waco/measure/compiler.hpp"
+#include "waco/measure/kernel_cache.hpp"
 #include "waco/measure/session.hpp"
 #include "waco/tune/emit.hpp"
 #include "waco/tune/plan_file.hpp"
@@ -163,6 +164,7 @@ Batch gather(const Options& options, const tune::TuneOptions& tuning) {
 
 void require_compiler(const Options& options) {
   if (!options.no_compile) measure::require_compiler_program(options.common.compiler);
+  (void)measure::kernel_cache_limit();  // a fault of the environment, too
 }
 
 /// What became of the inputs of a list.

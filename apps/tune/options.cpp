@@ -130,7 +130,10 @@ void check_tuned_or_prepared(const Options& options, bool any_inputs) {
     throw UsageError("--shard takes a --list or several matrices");
   std::vector<std::string> inputs = options.inputs.paths;
   inputs.insert(inputs.end(), options.inputs.lists.begin(), options.inputs.lists.end());
-  refuse_same_files(inputs, {{"-o", options.plan_file}, {"--emit", options.kernel_file}});
+  refuse_same_files(inputs, {{"-o", options.plan_file},
+                             {"--emit", options.kernel_file},
+                             {"--json", options.json ? "-" : ""},
+                             {"--jsonl", options.jsonl ? "-" : ""}});
 }
 
 }  // namespace

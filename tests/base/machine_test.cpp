@@ -165,7 +165,7 @@ TEST_CASE("machine: a compiler command may have several words", "[base]") {
 }
 
 TEST_CASE("machine: OMP_NUM_THREADS limits the usable threads", "[base]") {
-  const ScopedVariable variable("OMP_NUM_THREADS", "1,4");
+  const ScopedVariable variable(GENERATE("OMP_NUM_THREADS", "OMP_THREAD_LIMIT"), "1,4");
   CHECK(usable_threads() == 1);
 }
 

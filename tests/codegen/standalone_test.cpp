@@ -183,7 +183,8 @@ TEST_CASE("standalone: fixed_csr is emitted as it is measured, with coordinates 
       codegen::emit_standalone(point, {{50, 60, 1}, 300}, 32, {}, codegen::KernelKind::kFixedCsr);
   CHECK(text.find("#define WACO_CRD1 int32_t\n") != std::string::npos);
   // Not -ffast-math, which a shared library hands on to its process.
-  CHECK(text.find(fmt::format("g++ {} -fopenmp -c ", codegen::kBaselineFlagsForUsers)) != std::string::npos);
+  CHECK(text.find(fmt::format("g++ -std=c++17 {} -fopenmp -c ", codegen::kBaselineFlagsForUsers)) !=
+        std::string::npos);
   Folder folder;
   write_matrix(folder.file("input.mtx"), 50, 70'000, 0.01);  // more columns than the one it was made for
   std::vector<std::string> flags{"-fopenmp", "-DWACO_SELF_TEST"};

@@ -62,6 +62,13 @@ TEST_CASE("inputs: nothing, a missing file and an empty folder are errors", "[ma
   const TemporaryFolder folder;
   CHECK_THROWS_AS(gather_items({}, 2, 1), UsageError);
   CHECK_THROWS_AS(gather_items({.paths = {"missing.mtx"}, .lists = {}}, 2, 1), InputError);
+  for (const std::string& other :
+       {std::string("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n"),
+        std::string("\x1f\x8b\x08\0\0\0", 6)}) {
+    const std::string no_list = write(folder.path() / "no_list", other);
+    CHECK_THROWS_WITH(gather_items({.paths = {}, .lists = {no_list}, .missing_are_errors = false}, 2, 1),
+                      Catch::Contains("is no list"));
+  }
   CHECK_THROWS_AS(gather_items({.paths = {folder.path().string()}, .lists = {}}, 2, 1), InputError);
   CHECK_THROWS_AS(gather_items({.paths = {}, .lists = {"missing.txt"}}, 2, 1), Error);
 }

@@ -234,10 +234,11 @@ TEST_CASE("timing: no contestants, no times", "[measure]") {
 }
 
 TEST_CASE("timing: a machine is busy when samples are lost in the mean, not by one of many", "[measure]") {
-  CHECK(busy_warning({}).empty());
-  CHECK(busy_warning({0, 0.3, 0.2}).empty());
+  CHECK(busy_warning({}, 1).empty());
+  CHECK(busy_warning({0, 0.3, 0.2}, 1).empty());
   std::vector<double> shares(24, 0.04);
   shares[7] = 0.5;
-  CHECK(busy_warning(shares).empty());
-  CHECK_THAT(busy_warning({0.4, 0.3, 0.2}), Catch::Contains("30 % of the samples"));
+  CHECK(busy_warning(shares, 1).empty());
+  CHECK_THAT(busy_warning({0.4, 0.3, 0.2}, 1), Catch::Contains("30 % of the samples"));
+  CHECK_THAT(busy_warning({0.4, 0.3, 0.2}, 1024), Catch::Contains("1024 threads shared"));
 }

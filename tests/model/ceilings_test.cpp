@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "../scoped_variable.hpp"
 #include "waco/base/files.hpp"
 
 namespace fs = std::filesystem;
@@ -46,6 +47,27 @@ TEST_CASE("ceilings: the second run reads what the first one measured", "[model]
   json["hardware"]["caches"][0]["bytes"] = 1;
   std::ofstream(only_file(folder.path())) << json.dump();
   CHECK(load_or_measure_ceilings(2, folder.path()).region_ns != 12345.0);
+}
+
+TEST_CASE("ceilings: what was disturbed is measured again after ten minutes, and waits are told apart",
+          "[model]") {
+  const waco::TemporaryFolder folder;
+  Ceilings c = load_or_measure_ceilings(2, folder.path());
+  const fs::path file = only_file(folder.path());
+  auto json = nlohmann::json::parse(waco::read_file(file));
+  json["disturbed"] = true;
+  json["region_ns"] = 12345.0;
+  std::ofstream(file) << json.dump();
+  CHECK(load_ceilings(2, folder.path()).region_ns == 12345.0);
+  fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  CHECK(load_ceilings(2, folder.path()).region_ns != 12345.0);
+  json.erase("disturbed");
+  std::ofstream(file) << json.dump();
+  fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  CHECK(load_ceilings(2, folder.path()).region_ns == 12345.0);
+
+  const waco::ScopedVariable waiting("OMP_WAIT_POLICY", "passive");
+  CHECK_FALSE(load_ceilings(2, folder.path()).measured);
 }
 
 TEST_CASE("ceilings: a torn or foreign file is measured again and replaced", "[model]") {

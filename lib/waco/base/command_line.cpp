@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -19,12 +20,38 @@
 
 namespace waco {
 
+namespace {
+
+/// CLI11 takes what is beyond the largest number for that, -1 too.
+CLI::Validator seed_number() {
+  const auto check = [](const std::string& text) {
+    uint64_t number = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool accepted = fault == std::errc() && end == text.data() + text.size();
+    return accepted ? std::string() : fmt::format("{} is no whole number from 0 to 2^64 - 1", text);
+  };
+  return {check, ""};
+}
+
+/// What a shell makes of a variable that is not set: an output that is asked for would be lost.
+void refuse_empty_values(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& value : option->results())
+      if (value.empty() && option->get_expected_max() > 0)
+        throw UsageError(fmt::format("{}: its value is empty", option->get_name()));
+  for (const CLI::App* command : app.get_subcommands()) refuse_empty_values(*command);
+}
+
+}  // namespace
+
 void add_common_options(CLI::App& app, std::string_view program, CommonOptions& options) {
   app.add_option("--threads", options.threads, "Threads (default: all this process may use)")
       ->check(CLI::Range(1, 1024));
   app.add_option("--compiler", options.compiler,
                  "C++ compiler with OpenMP (default: $CXX, then c++, g++ or clang++)");
-  app.add_option("--seed", options.seed, "Seed of every random choice")->capture_default_str();
+  app.add_option("--seed", options.seed, "Seed of every random choice")
+      ->check(seed_number())
+      ->capture_default_str();
   app.add_flag("-q,--quiet", options.quiet, "Only warnings and errors on stderr");
   app.add_flag("-v,--verbose", options.verbose, "Say more on stderr")->excludes("--quiet");
   app.set_version_flag("--version", version_line(program), "Print version, commit and compiler");
@@ -63,6 +90,7 @@ bool parse_command_line(CLI::App& app, int argc, const char* const* argv, const 
   } catch (const CLI::ParseError& error) {
     throw UsageError(fmt::format("{} (see {} --help)", error.what(), app.get_name()));
   }
+  refuse_empty_values(app);
   set_up_log(app.get_name(), options.quiet     ? Verbosity::kQuiet
                              : options.verbose ? Verbosity::kVerbose
                                                : Verbosity::kNormal);
@@ -88,10 +116,15 @@ void refuse_options_before_command(const CLI::App& app) {
 void refuse_same_files(const std::vector<std::string>& inputs, const std::vector<NamedOutput>& outputs) {
   for (auto output = outputs.begin(); output != outputs.end(); ++output) {
     if (output->file.empty()) continue;
-    for (auto other = outputs.begin(); other != output; ++other)
-      if (!other->file.empty() && same_file(other->file, output->file))
+    for (auto other = outputs.begin(); other != output; ++other) {
+      if (other->file.empty()) continue;
+      if (same_file(other->file, output->file))
         throw UsageError(
             fmt::format("{} and {} name the same file, {}", other->option, output->option, output->file));
+      if (same_descriptor(other->file, output->file))
+        throw UsageError(
+            fmt::format("{} and {} would mix what they write to one stream", other->option, output->option));
+    }
     for (const std::string& input : inputs)
       if (same_file(input, output->file))
         throw UsageError(

@@ -43,10 +43,11 @@ void refuse_options_before_command(const CLI::App& app);
 /// A file that is to be written, and the option that names it.
 struct NamedOutput {
   std::string option;
-  std::string file;  ///< empty: not asked for
+  std::string file;  ///< empty: not asked for; "-": stdout
 };
 
-/// Throws UsageError when an output would take the place of an input (see same_file) or of another output.
+/// Throws UsageError when an output would take the place of an input (see same_file) or of another output, or
+/// be mixed with one.
 void refuse_same_files(const std::vector<std::string>& inputs, const std::vector<NamedOutput>& outputs);
 
 /// Throws ReaderGone when nobody reads it any more, and EnvironmentError when it can't all be written.

@@ -227,6 +227,11 @@ bool same_file(const fs::path& a, const fs::path& b) {
   return fs::equivalent(a, b, error) || place_of(a) == place_of(b);
 }
 
+bool same_descriptor(const fs::path& a, const fs::path& b) {
+  const std::optional<Target> first = find_target(a), second = find_target(b);
+  return first && second && first->descriptor && first->descriptor == second->descriptor;
+}
+
 FileReplacement::FileReplacement(const fs::path& file) : file_(file == "-" ? "stdout" : file) {
   const Target target = target_of(file);
   target_ = target.file;

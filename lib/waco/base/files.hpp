@@ -34,6 +34,10 @@ bool is_stream(const std::filesystem::path& file);
 /// comes.
 bool same_file(const std::filesystem::path& a, const std::filesystem::path& b);
 
+/// Whether both name the same open descriptor, as "-" and /dev/stdout do: what is written to one comes among
+/// what is written to the other.
+bool same_descriptor(const std::filesystem::path& a, const std::filesystem::path& b);
+
 /// Replaces `file` in one step: written beside it under a temporary name, flushed to the disk, renamed. A
 /// reader, or a run after a crash, sees the old content or the new, never a part. Links are followed, also
 /// to what is not there yet, and permissions kept; a stream, and a file that is a mount point, is written to.

@@ -1,4 +1,4 @@
-// What of the machine this process may use: affinity, cgroup limits and OMP_NUM_THREADS.
+// What of the machine this process may use: affinity, cgroup limits, OMP_NUM_THREADS and OMP_THREAD_LIMIT.
 #include <sched.h>
 #include <unistd.h>
 
@@ -161,11 +161,15 @@ class Topology {
   hwloc_topology_t topology_ = nullptr;
 };
 
-int omp_num_threads() {
-  const char* text = std::getenv("OMP_NUM_THREADS");  // "4" or "4,2" for nested levels
-  if (text == nullptr) return kMaxThreads;
-  const int value = std::atoi(text);
-  return value > 0 ? value : kMaxThreads;
+/// What OpenMP would be held to.
+int omp_threads() {
+  int least = kMaxThreads;
+  for (const char* name : {"OMP_NUM_THREADS", "OMP_THREAD_LIMIT"}) {
+    const char* text = std::getenv(name);  // "4", or "4,2" for nested levels
+    const int value = text != nullptr ? std::atoi(text) : 0;
+    if (value > 0) least = std::min(least, value);
+  }
+  return least;
 }
 
 }  // namespace
@@ -191,7 +195,7 @@ std::optional<double> cgroup_cpu_quota(const fs::path& root, std::string_view gr
 }
 
 int usable_threads() {
-  int threads = std::min(std::max<int>(static_cast<int>(affinity().size()), 1), omp_num_threads());
+  int threads = std::min(std::max<int>(static_cast<int>(affinity().size()), 1), omp_threads());
   if (const std::optional<double> quota = cgroup_cpu_quota("/sys/fs/cgroup", own_groups())) {
     threads = std::min(threads, static_cast<int>(std::ceil(*quota)));
   }

@@ -140,9 +140,9 @@ std::string header_comment(const SuperSchedule& point, const Binding& binding, c
   add_line(text, "tried on", in_comment(from.machine));
   add_line(text, "measured", in_comment(from.measured));
   text += fmt::format(R"(
-   Compile   g++ {0} -fopenmp -c kernel.cpp   (C++17)
-   Link      g++ main.o kernel.o -fopenmp   (with g++ where main is C, too)
-   Test      g++ {0} -fopenmp -DWACO_SELF_TEST kernel.cpp -o self_test && ./self_test {1}
+   Compile   {3} -std=c++17 {0} -fopenmp -c kernel.cpp
+   Link      {3} main.o kernel.o -fopenmp   (with {3} where main is C, too)
+   Test      {3} -std=c++17 {0} -fopenmp -DWACO_SELF_TEST kernel.cpp -o self_test && ./self_test {1}
    Use       #define WACO_DECLARATIONS_ONLY
              #include "kernel.cpp"   (or copy the declarations below; C and C++)
 
@@ -157,7 +157,8 @@ std::string header_comment(const SuperSchedule& point, const Binding& binding, c
                       point.problem.op == schedule::Op::kMttkrp ? "tensor.tns" : "matrix.mtx",
                       point.problem.op == schedule::Op::kMttkrp
                           ? "waco_create_coo(dims, nnz, coords, values, 0, 0, &handle)"
-                          : "waco_create_csr(rows, cols, row_ptr, col_idx, values, 0, 0, &handle)");
+                          : "waco_create_csr(rows, cols, row_ptr, col_idx, values, 0, 0, &handle)",
+                      from.compiler);
   return text;
 }
 

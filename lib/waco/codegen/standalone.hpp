@@ -16,8 +16,9 @@ struct Provenance {
   std::string matrix;       ///< name
   std::string matrix_hash;  ///< matrix::pattern_hash
   int64_t num_nonzeros = 0;
-  std::string machine;   ///< that it was found or checked on: CPU model, ISA and compiler
-  std::string measured;  ///< there, one sentence: time and speedup
+  std::string machine;           ///< that it was found or checked on: CPU model, ISA and compiler
+  std::string compiler = "g++";  ///< command that compiles it like there
+  std::string measured;          ///< there, one sentence: time and speedup
 };
 
 /// What the operand must look like. Without a matrix at hand `any_shape` accepts operands of every size.

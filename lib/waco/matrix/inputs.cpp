@@ -45,6 +45,8 @@ class Gathering {
 
   void add_list(const std::string& file) {
     const std::string text = file == "-" ? standard_input() : read_input_file(file);
+    if (text.starts_with("%%MatrixMarket") || text.find('\0') != std::string::npos)
+      throw InputError(file, 0, "is no list of inputs, a line each, but a matrix or binary file itself");
     int64_t number = 0;
     for (size_t begin = 0; begin < text.size();) {
       const size_t end = std::min(text.find('\n', begin), text.size());

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <numeric>
 
+#include "waco/base/machine.hpp"
+
 namespace waco::measure {
 
 Estimate estimate_median(std::vector<double> samples) {
@@ -22,12 +24,17 @@ Estimate estimate_median(std::vector<double> samples) {
   return {median, samples[low - 1], samples[count - low]};
 }
 
-std::string busy_warning(const std::vector<double>& rejected_shares) {
+std::string busy_warning(const std::vector<double>& rejected_shares, int threads) {
   constexpr double kBusyShare = 0.2;
   if (rejected_shares.empty()) return "";
   const double share = std::accumulate(rejected_shares.begin(), rejected_shares.end(), 0.0) /
                        static_cast<double>(rejected_shares.size());
   if (share <= kBusyShare) return "";
+  const int usable = usable_threads();
+  if (threads > usable)
+    return fmt::format(
+        "{} threads shared {} processors: {:.0f} % of the samples were thrown away, and times are off",
+        threads, usable, share * 100);
   return fmt::format(
       "this machine is busy: {:.0f} % of the samples were thrown away; times may be off, run again when "
       "it is idle",

@@ -22,7 +22,8 @@ Estimate estimate_median(std::vector<double> samples);
 
 /// A warning when other work disturbed a contest: when, in the mean of the contestants, more than a fifth of
 /// the samples was thrown away. The largest share tells nothing: of many contestants with few rounds each,
-/// some lose a third of them by chance. Empty when all is well.
-std::string busy_warning(const std::vector<double>& rejected_shares);
+/// some lose a third of them by chance. More `threads` than can run at once disturb themselves. Empty when
+/// all is well.
+std::string busy_warning(const std::vector<double>& rejected_shares, int threads);
 
 }  // namespace waco::measure

@@ -222,9 +222,14 @@ Ceilings measure_ceilings(int threads) {
     measure_streams(c);
     measure_gathers(c);
     // A machine with more runnable threads than cores shows its scheduler here, not OpenMP: bounded.
-    c.region_ns = std::min(probe_region(c.threads), 4 * c.region_ns);
-    c.barrier_ns = std::min(probe_barrier(c.threads), 4 * c.barrier_ns);
-    c.grab_ns = std::min(probe_grab(c.threads), 4 * c.grab_ns);
+    const bool fits = c.threads <= usable_threads();  // else they always wait for each other
+    const auto take_bounded = [&](double& expected_ns, double found_ns) {
+      c.disturbed = c.disturbed || (fits && found_ns > 4 * expected_ns);
+      expected_ns = std::min(found_ns, 4 * expected_ns);
+    };
+    take_bounded(c.region_ns, probe_region(c.threads));
+    take_bounded(c.barrier_ns, probe_barrier(c.threads));
+    take_bounded(c.grab_ns, probe_grab(c.threads));
     c.short_loop_ns = std::clamp(probe_short_loop(), 1.0, 20.0);
     c.measured = true;
   } catch (const std::bad_alloc&) {

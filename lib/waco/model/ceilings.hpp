@@ -36,10 +36,11 @@ struct MemoryLevel {
 
 /// Everything the closed-form model knows about the machine. Rates are per nanosecond, costs in nanoseconds.
 struct Ceilings {
-  std::string cpu;        ///< model name
-  int threads = 1;        ///< what "all" means below
-  int vector_bytes = 16;  ///< widest usable vectors: 16, 32 or 64
-  bool measured = false;  ///< false: the built-in defaults
+  std::string cpu;         ///< model name
+  int threads = 1;         ///< what "all" means below
+  int vector_bytes = 16;   ///< widest usable vectors: 16, 32 or 64
+  bool measured = false;   ///< false: the built-in defaults
+  bool disturbed = false;  ///< threads waited for processors then, or OpenMP is as slow as they would be
   std::array<MemoryLevel, kNumMemoryLevels> levels;
   double fma_f32_one = 0, fma_f32_all = 0;  ///< flops/ns (GFLOP/s), a multiply-add being two
   double fma_f64_one = 0, fma_f64_all = 0;
@@ -83,8 +84,8 @@ Ceilings load_ceilings(int threads, const std::filesystem::path& folder);
 
 /// The cached ceilings of this CPU, vector width and thread count, measured and stored first when there are
 /// none, or when they are unreadable, of another version, or of a machine with other caches or cores, or
-/// another L3 behind the threads. `folder` is the cache folder; one that is empty or
-/// can't be written only means that the next run measures again.
+/// another L3 behind the threads; those that were disturbed count for ten minutes. `folder` is the cache
+/// folder; one that is empty or can't be written only means that the next run measures again.
 Ceilings load_or_measure_ceilings(int threads, const std::filesystem::path& folder);
 
 nlohmann::json to_json(const Ceilings& ceilings);

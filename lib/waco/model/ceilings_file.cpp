@@ -3,6 +3,8 @@
 #include <spdlog/spdlog.h>
 
 #include <cctype>
+#include <chrono>
+#include <cstdlib>
 #include <fstream>
 
 #include "waco/base/error.hpp"
@@ -34,15 +36,30 @@ RateCurve curve_from_json(const nlohmann::json& json) {
   return curve;
 }
 
-std::filesystem::path file_of(const Ceilings& c, const std::filesystem::path& folder) {
+std::string slug_of(std::string_view text) {
   std::string slug;
-  for (const char ch : c.cpu) {
+  for (const char ch : text) {
     if (std::isalnum(static_cast<unsigned char>(ch)) != 0)
       slug += static_cast<char>(std::tolower(static_cast<unsigned char>(ch)));
     else if (!slug.empty() && slug.back() != '-')
       slug += '-';
   }
-  return folder / fmt::format("ceilings-{}-{}v-{}t.json", slug, c.vector_bytes, c.threads);
+  return slug;
+}
+
+std::filesystem::path file_of(const Ceilings& c, const std::filesystem::path& folder) {
+  std::string name = fmt::format("ceilings-{}-{}v-{}t", slug_of(c.cpu), c.vector_bytes, c.threads);
+  for (const char* how_to_wait : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"})  // which regions and barriers take
+    if (const char* value = std::getenv(how_to_wait)) name += '-' + slug_of(value).substr(0, 20);
+  return folder / (name + ".json");
+}
+
+/// Whether a file was written so long ago that the machine may be idle again.
+bool is_old(const std::filesystem::path& path) {
+  constexpr std::chrono::minutes kBusy(10);
+  std::error_code error;
+  const auto written = std::filesystem::last_write_time(path, error);
+  return !error && std::filesystem::file_time_type::clock::now() - written > kBusy;
 }
 
 /// Rates and costs of a file that was edited or torn must not become divisions by zero.
@@ -71,6 +88,7 @@ bool load(const std::filesystem::path& path, Ceilings& wanted) {
     if (found.cpu != wanted.cpu || found.threads != wanted.threads || !plausible(found)) return false;
     // Threads on other cores may have more or fewer L3 caches behind them.
     if (found.levels[2].capacity_bytes != wanted.levels[2].capacity_bytes) return false;
+    if (found.disturbed && is_old(path)) return false;
     wanted = std::move(found);
     return true;
   } catch (const nlohmann::json::exception&) {
@@ -100,22 +118,24 @@ nlohmann::json to_json(const Ceilings& c) {
                       {"read_one_gb_per_s", level.read_one},
                       {"read_all_gb_per_s", level.read_all}});
   }
-  return {{"format", kFormat},
-          {"version", kVersion},
-          {"cpu", c.cpu},
-          {"threads", c.threads},
-          {"vector_bytes", c.vector_bytes},
-          {"measured", c.measured},
-          {"levels", std::move(levels)},
-          {"fma_f32_gflops", {c.fma_f32_one, c.fma_f32_all}},
-          {"fma_f64_gflops", {c.fma_f64_one, c.fma_f64_all}},
-          {"stream_gb_per_s", {c.stream_one, c.stream_all}},
-          {"gather_one", curve_to_json(c.gather_one)},
-          {"gather_all", curve_to_json(c.gather_all)},
-          {"region_ns", c.region_ns},
-          {"barrier_ns", c.barrier_ns},
-          {"grab_ns", c.grab_ns},
-          {"short_loop_ns", c.short_loop_ns}};
+  nlohmann::json json = {{"format", kFormat},
+                         {"version", kVersion},
+                         {"cpu", c.cpu},
+                         {"threads", c.threads},
+                         {"vector_bytes", c.vector_bytes},
+                         {"measured", c.measured},
+                         {"levels", std::move(levels)},
+                         {"fma_f32_gflops", {c.fma_f32_one, c.fma_f32_all}},
+                         {"fma_f64_gflops", {c.fma_f64_one, c.fma_f64_all}},
+                         {"stream_gb_per_s", {c.stream_one, c.stream_all}},
+                         {"gather_one", curve_to_json(c.gather_one)},
+                         {"gather_all", curve_to_json(c.gather_all)},
+                         {"region_ns", c.region_ns},
+                         {"barrier_ns", c.barrier_ns},
+                         {"grab_ns", c.grab_ns},
+                         {"short_loop_ns", c.short_loop_ns}};
+  if (c.disturbed) json["disturbed"] = true;
+  return json;
 }
 
 Ceilings ceilings_from_json(const nlohmann::json& json) {
@@ -124,6 +144,7 @@ Ceilings ceilings_from_json(const nlohmann::json& json) {
   c.threads = json.at("threads").get<int>();
   c.vector_bytes = json.at("vector_bytes").get<int>();
   c.measured = json.at("measured").get<bool>();
+  c.disturbed = json.value("disturbed", false);
   for (int l = 0; l < kNumMemoryLevels; l++) {
     const auto& level = json.at("levels").at(static_cast<size_t>(l));
     c.levels[l] = {level.at("capacity_bytes").get<int64_t>(), level.at("shared").get<bool>(),
@@ -156,6 +177,10 @@ Ceilings load_or_measure_ceilings(int threads, const std::filesystem::path& fold
   const auto path = file_of(kept, folder);
   if (load(path, kept)) return kept;
   const Ceilings fresh = measure_ceilings(threads);
+  if (fresh.disturbed)
+    spdlog::info(
+        "this machine is busy: what starting and joining threads takes was not measured well, and "
+        "is measured again in ten minutes");
   // What another process has stored meanwhile counts: all on a machine are to rank alike.
   if (load(path, kept)) return kept;
   if (fresh.measured) store(path, fresh);

@@ -72,7 +72,7 @@ class Parser {
     if (sections.size() < 4 || sections.size() > 5)
       fail(text,
            "expected 'OP TYPE SIZE | A: levels | loop: variables | par: parallel', and optionally '| unroll "
-           "N prefetch N'");
+           "N prefetch N stream'");
     parse_problem(sections[0]);
     const Section levels = read_section(sections[1], "A:");
     const Section loops = read_section(sections[2], "loop:");

@@ -42,6 +42,7 @@ codegen::Provenance provenance(const MatrixSummary& matrix, const Machine& machi
   if (!machine.cpu_model.empty())
     from.machine =
         fmt::format("{}, {}, {}", machine.cpu_model, machine.compiler.isa, machine.compiler.version);
+  if (machine.compiler.version.find("clang") != std::string::npos) from.compiler = "clang++";
   return from;
 }
 

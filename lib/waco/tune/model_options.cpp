@@ -23,10 +23,14 @@ namespace {
 
 using Chosen = std::shared_ptr<search::Learned>;
 
+/// A remedy in brackets; of a model that was named by its folder the fault itself says what there is.
 std::string repair_of(const ModelPlace& place, schedule::Op op) {
-  if (!is_users(place)) return "install WACO again";
-  return fmt::format("run waco-tune --calibrate --op {}, or delete the folder {}", schedule::name(op),
-                     place.model.string());
+  if (is_users(place))
+    return fmt::format(" (to repair it, run waco-tune --calibrate --op {}, or delete the folder {})",
+                       schedule::name(op), place.model.string());
+  const std::vector<std::filesystem::path> own = model_folders();
+  const bool installed = std::ranges::find(own, place.model.parent_path()) != own.end();
+  return installed ? " (to repair it, install WACO again)" : "";
 }
 
 /// Null, and a line that says why, when the model is not for this problem; `next` is what ranks then, if
@@ -42,7 +46,7 @@ Chosen open_default(const ModelPlace& place, const schedule::Problem& problem, i
     if (learned->model.has_seen(problem.rhs)) return learned;
     spdlog::info("{}: was not trained on a dense size like {}{}", place.model.string(), problem.rhs, then);
   } catch (const Error& fault) {
-    spdlog::warn("{}{} (to repair it, {})", fault.what(), then, repair_of(place, problem.op));
+    spdlog::warn("{}{}{}", fault.what(), then, repair_of(place, problem.op));
   }
   return nullptr;
 }
@@ -67,7 +71,7 @@ Chosen open_first(const std::vector<ModelPlace>& places, const schedule::Problem
       if (model.op() == problem.op && model.has_seen(problem.rhs))
         learned->others.push_back({std::move(model), other});
     } catch (const Error& fault) {
-      spdlog::warn("{} (to repair it, {})", fault.what(), repair_of(places[next], problem.op));
+      spdlog::warn("{}{}", fault.what(), repair_of(places[next], problem.op));
     }
   }
   learned->load_s += seconds_since(start);
@@ -92,6 +96,10 @@ Eligible eligible_models(const ModelOptions& options, schedule::Op op) {
     return {{*place}, true};
   }
   std::vector<ModelPlace> places = models_of(op, options.model);
+  for (const schedule::Op other :
+       {schedule::Op::kSpmv, schedule::Op::kSpmm, schedule::Op::kSddmm, schedule::Op::kMttkrp})
+    if (places.empty() && !models_of(other, options.model).empty())
+      throw InputError(options.model, 0, fmt::format("holds models, but none of {}", schedule::name(op)));
   // Opening says what is wrong with a folder that holds nothing.
   if (places.empty()) return {{ModelPlace{options.model, options.index}}, true};
   if (!options.index.empty())

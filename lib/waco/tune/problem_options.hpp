@@ -19,7 +19,7 @@ struct ProblemOptions {
   std::string op;
   std::string type;
   std::optional<int64_t> rhs;
-  std::vector<std::string> schedules;  ///< text forms
+  std::vector<std::string> schedules;  ///< text forms, see choose_problem()
 };
 
 /// Adds --op, --type, --rhs and --schedule.
@@ -30,7 +30,8 @@ struct ChosenProblem {
   std::vector<schedule::SuperSchedule> points;
 };
 
-/// Op, type and size from the options, or from the schedules where an option is not given. Throws UsageError
+/// Op, type and size from the options, or from the schedules where an option is not given; a schedule may
+/// begin with its levels, "A: ...", where op is. Throws UsageError
 /// when options and schedules contradict each other, or nothing says the op.
 ChosenProblem choose_problem(const ProblemOptions& options);
 

@@ -150,7 +150,10 @@ void Run::search(Effort effort) {
   note_features();
   num_found_ = candidates.size();
   result_.num_ranked = ranking_->num_ranked();
-  spdlog::info("ranked {} points, {} to measure", result_.num_ranked, num_found_);
+  if (only_ranks())
+    spdlog::info("ranked {} points", result_.num_ranked);
+  else
+    spdlog::info("ranked {} points, {} to measure", result_.num_ranked, num_found_);
   if (result_.num_without_kernel > 0)
     spdlog::info("{} points passed over, as their kernels are not in the cache", result_.num_without_kernel);
 }
@@ -231,7 +234,7 @@ void Run::add_warnings() {
   for (const Candidate& candidate : result_.candidates)
     if (candidate.measured && candidate.measurement.ok())
       rejected.push_back(candidate.measurement.rejected_share);
-  if (const std::string busy = measure::busy_warning(rejected); !busy.empty())
+  if (const std::string busy = measure::busy_warning(rejected, result_.threads); !busy.empty())
     result_.warnings.push_back(busy);
   if (result_.num_without_kernel > 0 && num_found_ < static_cast<size_t>(plan_.top) &&
       (result_.baseline || num_found_ == 0))
