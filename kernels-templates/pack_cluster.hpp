@@ -9,215 +9,371 @@
 #include "pack_rows.hpp"
 
 /* Columns met last: rows of a dense operand, of a kilobyte each, that a second-level cache holds. */
-static const int64_t kWacoRecentColumns = 2048;
+static const int32_t kWacoRecentColumns = 2048;
 /* Rows are told apart by shares of this many steps. */
-enum { kWacoShares = 32 };
+enum { kWacoShares = 32, kWacoPlaced = kWacoShares + 1 };
 /* Rows that learn of a column which is met or forgotten, for each nonzero that was placed: where there are
    more, columns of many rows, which say little, tell none. */
 static const int64_t kWacoTold = 24;
+/* Rows, columns and nonzeros are numbered in 32 bits, entries of lists too. */
+static const int64_t kWacoMostClustered = (int64_t)1 << 30;
 
-/* A row or column: its place in a doubly linked list, where it is in one (-1 ends it), and its items, columns
-   or rows: item[begin] .. up to the begin of the next one. */
-struct waco_line {
-  int32_t before, after;
-  int32_t met;   /* rows: columns among the recent ones that told the row */
-  int32_t state; /* see waco_clusters */
-  int64_t begin;
+/* A row; its columns are column_of[begin] .. up to the begin of the next row. */
+struct waco_row {
+  int32_t begin;
+  int32_t met;    /* columns among the recent ones that told the row */
+  int32_t enough; /* with so many it belongs to another list */
+  int32_t list;   /* where its last entry is: the share met then, in steps of its length; or kWacoPlaced */
 };
 
-/* A pattern by rows or by columns. */
-struct waco_lines {
-  struct waco_line* line; /* one more than there are, to end the last */
-  int32_t* item;
+/* A column; its rows are row_of[begin] .. up to the begin of the next column. */
+struct waco_column {
+  int32_t begin;
+  int32_t last; /* when it was met last: nonzeros that were placed by then; 0: never */
 };
 
-static inline int waco_make_lines(struct waco_lines* l, int64_t lines, int64_t items) {
-  l->line = (struct waco_line*)waco_allocate(lines + 2, sizeof *l->line);
-  l->item = (int32_t*)waco_allocate(items, sizeof *l->item);
-  if (!l->line || !l->item) return 0;
-  memset(l->line, 0, (size_t)(lines + 2) * sizeof *l->line);
-  return 1;
-}
+/* Of a list of rows; one whose row is by now in another list counts for nothing. */
+struct waco_entry {
+  int32_t row, after; /* after: -1 ends the list */
+};
 
-static inline void waco_free_lines(struct waco_lines* l) {
-  free(l->line);
-  free(l->item);
+/* Rows that wait for their turn, and the columns met last. Lists are of rows whose share was as high when
+   they were put there: one that has fallen since is found out when its turn comes. */
+struct waco_clusters {
+  int32_t num_rows, num_columns, num_entries;
+  struct waco_row* row;       /* two more than there are: the end of the last, and room to count */
+  struct waco_column* column; /* the same */
+  int32_t *column_of, *row_of;
+  struct waco_entry* entry;
+  int32_t first[kWacoShares + 1]; /* entries by share; rows of share 0 are in no list */
+  int32_t unused;                 /* first of the other entries */
+  int32_t highest;                /* no list above it has a row */
+  int32_t time, num_recent, most_rows;
+  int64_t told;
+  /* Met at time `forgotten` or before: no longer recent. The nonzero after that is place `oldest` of the row
+     that was placed as number oldest_row. */
+  int32_t forgotten, oldest, oldest_row;
+  int32_t* order; /* of the rows that were placed */
+};
+
+static inline void waco_free_clusters(struct waco_clusters* c) {
+  free(c->row);
+  free(c->column);
+  free(c->column_of);
+  free(c->row_of);
+  free(c->entry);
 }
 
 /* From counts in line[x + 2].begin: afterwards the next item of line x goes to line[x + 1].begin. */
-static inline void waco_sum_lines(struct waco_lines* l, int64_t lines) {
-  for (int64_t x = 0; x < lines; ++x) l->line[x + 2].begin += l->line[x + 1].begin;
+template <class Line>
+static inline void waco_sum_lines(Line* line, int32_t lines) {
+  for (int32_t x = 0; x < lines; ++x) line[x + 2].begin += line[x + 1].begin;
 }
 
-/* The other way round; items of every line then ascend. */
-static inline int waco_transpose_lines(const struct waco_lines* from, int64_t lines, struct waco_lines* to,
-                                       int64_t to_lines) {
-  const int64_t items = from->line[lines].begin;
-  if (!waco_make_lines(to, to_lines, items)) return 0;
-  for (int64_t n = 0; n < items; ++n) ++to->line[from->item[n] + 2].begin;
+/* From the items of lines of one kind those of the other; they then ascend. */
+template <class From, class To>
+static inline void waco_turn_lines(const From* from, const int32_t* items, int32_t lines, To* to,
+                                   int32_t* to_items, int32_t to_lines) {
+  for (int32_t x = 0; x < to_lines + 2; ++x) to[x].begin = 0;
+  for (int32_t n = 0; n < from[lines].begin; ++n) ++to[items[n] + 2].begin;
   waco_sum_lines(to, to_lines);
-  for (int64_t x = 0; x < lines; ++x)
-    for (int64_t n = from->line[x].begin; n < from->line[x + 1].begin; ++n)
-      to->item[to->line[from->item[n] + 1].begin++] = (int32_t)x;
-  return 1;
+  for (int32_t x = 0; x < lines; ++x)
+    for (int32_t n = from[x].begin; n < from[x + 1].begin; ++n) to_items[to[items[n] + 1].begin++] = x;
 }
 
-/* The items, `mode`, of every line of the other mode, in the order of the input. */
-static inline int waco_input_lines(const struct waco_packer* p, int mode, struct waco_lines* lines) {
-  const int64_t *item = p->coords[mode], *line = p->coords[1 - mode], count = p->dims[1 - mode];
-  if (!waco_make_lines(lines, count, p->nnz)) return 0;
-  for (int64_t n = 0; n < p->nnz; ++n) ++lines->line[line[n] + 2].begin;
-  waco_sum_lines(lines, count);
-  for (int64_t n = 0; n < p->nnz; ++n) lines->item[lines->line[line[n] + 1].begin++] = (int32_t)item[n];
-  return 1;
-}
-
-/* Rows that wait for their turn, and the columns met last. A row's state is its share, the columns met in
-   steps of its length, or kWacoShares + 1 once it was placed. A column's is 0: not recent, 1: recent, 2: and
-   it told its rows. */
-struct waco_clusters {
-  struct waco_lines rows, columns;
-  int32_t first[kWacoShares + 1]; /* of the waiting rows, by share; those of share 0 are in no list */
-  int32_t highest;                /* no share above it has a row */
-  int32_t newest, oldest;         /* recent columns */
-  int64_t num_recent, told, placed, most_rows;
-};
-
-static inline void waco_link_first(struct waco_line* line, int32_t* first, int32_t item) {
-  line[item].before = -1;
-  line[item].after = *first;
-  if (*first >= 0) line[*first].before = item;
-  *first = item;
-}
-
-static inline void waco_unlink(struct waco_line* line, int32_t* first, int32_t item) {
-  const int32_t before = line[item].before, after = line[item].after;
-  if (before >= 0)
-    line[before].after = after;
-  else
-    *first = after;
-  if (after >= 0) line[after].before = before;
-}
-
-static inline int waco_make_clusters(const struct waco_packer* p, struct waco_clusters* c) {
-  const int64_t rows = p->dims[0], columns = p->dims[1];
-  memset(c, 0, sizeof *c);
-  int ok = 1;
+/* The pattern by rows and by columns. */
+static inline void waco_index_pattern(const struct waco_packer* p, struct waco_clusters* c) {
+  const int64_t *rows = p->coords[0], *columns = p->coords[1];
   if (waco_sorted_modes(p->coords, 2, 0, p->nnz) == 2) {
-    ok = waco_input_lines(p, 1, &c->rows);
+    for (int64_t n = 0; n < p->nnz; ++n) {
+      ++c->row[rows[n] + 1].begin;
+      c->column_of[n] = (int32_t)columns[n];
+    }
+    for (int32_t r = 0; r < c->num_rows; ++r) c->row[r + 1].begin += c->row[r].begin;
   } else {
-    struct waco_lines as_given = {nullptr, nullptr};
-    ok = waco_input_lines(p, 0, &as_given) && waco_transpose_lines(&as_given, columns, &c->rows, rows);
-    waco_free_lines(&as_given);
+    for (int64_t n = 0; n < p->nnz; ++n) ++c->column[columns[n] + 2].begin;
+    waco_sum_lines(c->column, c->num_columns);
+    for (int64_t n = 0; n < p->nnz; ++n) c->row_of[c->column[columns[n] + 1].begin++] = (int32_t)rows[n];
+    waco_turn_lines(c->column, c->row_of, c->num_columns, c->row, c->column_of, c->num_rows);
   }
+  waco_turn_lines(c->row, c->column_of, c->num_rows, c->column, c->row_of, c->num_columns);
+}
+
+/* Empties the lists. */
+static inline void waco_clear_lists(struct waco_clusters* c) {
   for (int s = 0; s <= kWacoShares; ++s) c->first[s] = -1;
-  c->newest = c->oldest = -1;
+  for (int32_t e = 0; e < c->num_entries; ++e) c->entry[e].after = e + 1;
+  c->entry[c->num_entries - 1].after = -1;
+  c->unused = 0;
+}
+
+static inline void waco_list_row(struct waco_clusters* c, int32_t row) {
+  const int32_t e = c->unused;
+  int32_t* first = &c->first[c->row[row].list];
+  c->unused = c->entry[e].after;
+  c->entry[e].row = row;
+  c->entry[e].after = *first;
+  *first = e;
+}
+
+/* Where entries that count for nothing have taken all: there are more entries than rows. */
+static inline void waco_list_rows_anew(struct waco_clusters* c) {
+  waco_clear_lists(c);
+  for (int32_t r = c->num_rows - 1; r >= 0; --r)
+    if (c->row[r].list > 0 && c->row[r].list < kWacoPlaced) waco_list_row(c, r);
+}
+
+static inline int32_t waco_share_of(const struct waco_clusters* c, int32_t row) {
+  const uint32_t length = (uint32_t)(c->row[row + 1].begin - c->row[row].begin);
+  return (int32_t)((uint64_t)kWacoShares * (uint32_t)c->row[row].met / length);
+}
+
+/* Puts a row that has columns into the list of its share. */
+static inline void waco_sort_in(struct waco_clusters* c, int32_t row) {
+  struct waco_row* r = &c->row[row];
+  const int64_t length = r[1].begin - r->begin;
+  r->list = waco_share_of(c, row);
+  r->enough = (int32_t)(((r->list + 1) * length + kWacoShares - 1) / kWacoShares);
+  if (r->list == 0) return;
+  if (c->unused >= 0)
+    waco_list_row(c, row);
+  else
+    waco_list_rows_anew(c);
+  if (r->list > c->highest) c->highest = r->list;
+}
+
+static inline int waco_make_clusters(const struct waco_packer* p, int32_t* order, struct waco_clusters* c) {
+  memset(c, 0, sizeof *c);
+  c->order = order;
+  c->num_rows = (int32_t)p->dims[0];
+  c->num_columns = (int32_t)p->dims[1];
+  c->num_entries = c->num_rows + c->num_rows / 2 + 2;
   c->most_rows = 1024;
-  return ok && waco_transpose_lines(&c->rows, rows, &c->columns, columns);
+  c->row = (struct waco_row*)waco_allocate(p->dims[0] + 2, sizeof *c->row);
+  c->column = (struct waco_column*)waco_allocate(p->dims[1] + 2, sizeof *c->column);
+  c->column_of = (int32_t*)waco_allocate(p->nnz, sizeof *c->column_of);
+  c->row_of = (int32_t*)waco_allocate(p->nnz, sizeof *c->row_of);
+  c->entry = (struct waco_entry*)waco_allocate(c->num_entries, sizeof *c->entry);
+  if (!c->row || !c->column || !c->column_of || !c->row_of || !c->entry) return 0;
+  memset(c->row, 0, (size_t)(p->dims[0] + 2) * sizeof *c->row);
+  memset(c->column, 0, (size_t)(p->dims[1] + 2) * sizeof *c->column);
+  waco_index_pattern(p, c);
+  waco_clear_lists(c);
+  for (int32_t r = 0; r < c->num_rows; ++r)
+    c->row[r].enough = (c->row[r + 1].begin - c->row[r].begin + kWacoShares - 1) / kWacoShares;
+  return 1;
 }
 
-/* Tells the rows of a column that it is met (1) or forgotten (-1). */
-static inline void waco_tell_rows(struct waco_clusters* c, int32_t column, int change) {
-  struct waco_line* rows = c->rows.line;
-  const int64_t begin = c->columns.line[column].begin, end = c->columns.line[column + 1].begin;
-  for (int64_t n = begin; n < end; ++n) {
-    const int32_t row = c->columns.item[n], before = rows[row].state;
-    if (before > kWacoShares) continue;
-    rows[row].met += change;
-    const uint32_t length = (uint32_t)(rows[row + 1].begin - rows[row].begin);
-    const int32_t now = (int32_t)(kWacoShares * (uint32_t)rows[row].met / length);
-    if (now == before) continue;
-    if (before > 0) waco_unlink(rows, &c->first[before], row);
-    if (now > 0) waco_link_first(rows, &c->first[now], row);
-    rows[row].state = now;
-    if (now > c->highest) c->highest = now;
+static inline int32_t waco_rows_in(const struct waco_clusters* c, int32_t column) {
+  return c->column[column + 1].begin - c->column[column].begin;
+}
+
+/* Tells the rows of a column that it is met. */
+static inline void waco_tell_met(struct waco_clusters* c, int32_t column) {
+  const int32_t end = c->column[column + 1].begin;
+  for (int32_t n = c->column[column].begin; n < end; ++n) {
+    const int32_t row = c->row_of[n];
+    if (++c->row[row].met >= c->row[row].enough) waco_sort_in(c, row);
   }
-  c->told += end - begin;
 }
 
-static inline void waco_forget_column(struct waco_clusters* c) {
-  struct waco_line* columns = c->columns.line;
-  const int32_t column = c->oldest;
-  c->oldest = columns[column].before;
-  waco_unlink(columns, &c->newest, column);
-  if (columns[column].state == 2) waco_tell_rows(c, column, -1);
-  columns[column].state = 0;
-  --c->num_recent;
+static inline void waco_tell_forgotten(struct waco_clusters* c, int32_t column) {
+  const int32_t end = c->column[column + 1].begin;
+  for (int32_t n = c->column[column].begin; n < end; ++n) --c->row[c->row_of[n]].met;
+}
+
+/* The next nonzero in the order of the placed rows was met last when there were `forgotten` of them: returns
+   its column when that has not been met since, else -1. */
+static inline int32_t waco_forget_nonzero(struct waco_clusters* c) {
+  while (c->oldest == c->row[c->order[c->oldest_row] + 1].begin)
+    c->oldest = c->row[c->order[++c->oldest_row]].begin;
+  const int32_t column = c->column_of[c->oldest++];
+  return c->column[column].last == ++c->forgotten ? column : -1;
 }
 
 static inline void waco_meet_column(struct waco_clusters* c, int32_t column) {
-  struct waco_line* columns = c->columns.line;
-  if (c->newest == column) return;
-  if (columns[column].state > 0) {
-    if (c->oldest == column) c->oldest = columns[column].before;
-    waco_unlink(columns, &c->newest, column);
-    waco_link_first(columns, &c->newest, column);
-    return;
+  const int is_recent = c->column[column].last > c->forgotten;
+  c->column[column].last = ++c->time;
+  if (is_recent) return;
+  if (waco_rows_in(c, column) <= c->most_rows) {
+    waco_tell_met(c, column);
+    c->told += waco_rows_in(c, column);
   }
-  waco_link_first(columns, &c->newest, column);
-  if (c->oldest < 0) c->oldest = column;
-  columns[column].state = 1;
-  ++c->num_recent;
-  if (columns[column + 1].begin - columns[column].begin <= c->most_rows) {
-    columns[column].state = 2;
-    waco_tell_rows(c, column, 1);
+  if (++c->num_recent <= kWacoRecentColumns) return;
+  int32_t oldest = -1;
+  while (oldest < 0) oldest = waco_forget_nonzero(c);
+  --c->num_recent;
+  if (waco_rows_in(c, oldest) <= c->most_rows) {
+    waco_tell_forgotten(c, oldest);
+    c->told += waco_rows_in(c, oldest);
   }
-  if (c->num_recent > kWacoRecentColumns) waco_forget_column(c);
 }
 
+/* From now on columns of more than half as many rows tell none: what they have told is taken back. */
+static inline void waco_tell_less(struct waco_clusters* c) {
+  const int32_t before = c->most_rows;
+  c->most_rows /= 2;
+  struct waco_clusters walk = *c; /* over the recent columns */
+  while (walk.forgotten < walk.time) {
+    const int32_t column = waco_forget_nonzero(&walk);
+    if (column < 0 || waco_rows_in(c, column) <= c->most_rows || waco_rows_in(c, column) > before) continue;
+    waco_tell_forgotten(c, column);
+  }
+}
+
+/* Its place is in the order already. */
 static inline void waco_place_row(struct waco_clusters* c, int32_t row) {
-  struct waco_line* rows = c->rows.line;
-  if (rows[row].state > 0) waco_unlink(rows, &c->first[rows[row].state], row);
-  rows[row].state = kWacoShares + 1;
-  for (int64_t n = rows[row].begin; n < rows[row + 1].begin; ++n) waco_meet_column(c, c->rows.item[n]);
-  c->placed += rows[row + 1].begin - rows[row].begin;
-  if (c->told > kWacoTold * (c->placed + 4096) && c->most_rows > 8) c->most_rows /= 2;
+  c->row[row].list = kWacoPlaced;
+  c->row[row].enough = INT32_MAX;
+  for (int32_t n = c->row[row].begin; n < c->row[row + 1].begin; ++n) waco_meet_column(c, c->column_of[n]);
+  if (c->told > kWacoTold * ((int64_t)c->time + 4096) && c->most_rows > 8) waco_tell_less(c);
 }
 
-/* order[n] = the n-th row. Coordinates are in range. */
+/* The first row of the highest list, or -1 when all lists are empty. */
+static inline int32_t waco_take_row(struct waco_clusters* c) {
+  while (c->highest > 0) {
+    const int32_t e = c->first[c->highest];
+    if (e < 0) {
+      --c->highest;
+      continue;
+    }
+    const int32_t row = c->entry[e].row;
+    c->first[c->highest] = c->entry[e].after;
+    c->entry[e].after = c->unused;
+    c->unused = e;
+    if (c->row[row].list != c->highest) continue;
+    if (waco_share_of(c, row) == c->highest) return row;
+    waco_sort_in(c, row);
+  }
+  return -1;
+}
+
+/* order[n] = the n-th row. Coordinates are in range; 0 where memory runs out or there are too many. */
 static inline int waco_cluster_rows(const struct waco_packer* p, int32_t* order) {
+  if (p->dims[0] > kWacoMostClustered || p->dims[1] > kWacoMostClustered || p->nnz > kWacoMostClustered)
+    return 0;
   struct waco_clusters c;
-  const int ok = waco_make_clusters(p, &c);
-  for (int64_t n = 0, next = 0; ok && n < p->dims[0]; ++n) {
-    while (c.highest > 0 && c.first[c.highest] < 0) --c.highest;
-    while (c.highest == 0 && c.rows.line[next].state > kWacoShares) ++next; /* nobody knows a recent column */
-    order[n] = c.highest > 0 ? c.first[c.highest] : (int32_t)next;
+  const int ok = waco_make_clusters(p, order, &c);
+  for (int32_t n = 0, next = 0; ok && n < c.num_rows; ++n) {
+    order[n] = waco_take_row(&c);
+    if (order[n] < 0) { /* nobody knows a recent column */
+      while (c.row[next].list == kWacoPlaced) ++next;
+      order[n] = next;
+    }
+    if (n == 0) c.oldest = c.row[order[0]].begin;
     waco_place_row(&c, order[n]);
   }
-  waco_free_lines(&c.rows);
-  waco_free_lines(&c.columns);
+  waco_free_clusters(&c);
   return ok;
 }
 
-/* Numbers the rows of a matrix anew: those of `p`, whose coordinates become stored rows, and in `row_of` for
-   every stored row, up to the last whole group of `split` ones, the row or -1. */
-static inline int waco_renumber_rows(struct waco_packer* p, int32_t** row_of) {
-  const int64_t rows = p->dims[0], split = p->format->split[0];
-  if (rows >= INT32_MAX - split || p->dims[1] >= INT32_MAX) return WACO_OUT_OF_MEMORY;
-  for (int m = 0; m < 2; ++m)
-    if (p->coords[m] && waco_is_out_of_range(p->coords[m], p->dims[m], 0, p->nnz)) return WACO_BAD_ARGUMENT;
+/* The nonzeros of a matrix with its rows clustered, as an input of its own. */
+struct waco_moved {
+  int32_t* row_of; /* of every stored row, up to the last whole group of split[0] ones; -1: no row */
+  int64_t* row_ptr;
+  int64_t* columns;
+  void* values;
+  int32_t* place; /* [nnz] of the n-th nonzero of the input */
+};
+
+static inline void waco_free_moved(struct waco_moved* m) {
+  free(m->row_of);
+  free(m->row_ptr);
+  free(m->columns);
+  free(m->values);
+  free(m->place);
+}
+
+/* Moves nonzeros begin .. end-1, with no others of the same rows, `next` being where the next one of each row
+   goes. */
+template <class Value>
+static inline void waco_move_nonzeros(const struct waco_packer* p, const struct waco_moved* m, int64_t* next,
+                                      int64_t begin, int64_t end) {
+  const int64_t *rows = p->coords[0], *columns = p->coords[1];
+  const Value* from = (const Value*)p->values;
+  Value* to = (Value*)m->values;
+  for (int64_t n = begin; n < end; ++n) {
+    const int64_t at = next[rows[n]]++;
+    m->place[n] = (int32_t)at;
+    m->columns[at] = columns[n];
+    if (from) to[at] = from[n];
+  }
+}
+
+/* Lets `p` pack the moved nonzeros in place of the given ones. Those of a row keep their order. */
+static inline int waco_cluster_input(struct waco_packer* p, struct waco_moved* m) {
+  const int64_t rows = p->dims[0], nnz = p->nnz, padded = waco_stored_rows(p->out);
+  if (rows >= INT32_MAX - p->format->split[0]) return WACO_OUT_OF_MEMORY;
+  for (int mode = 0; mode < 2; ++mode)
+    if (p->coords[mode] && waco_is_out_of_range(p->coords[mode], p->dims[mode], 0, nnz))
+      return WACO_BAD_ARGUMENT;
   if (!waco_make_rows(p)) return WACO_OUT_OF_MEMORY;
-  const int64_t padded = waco_stored_rows(p->out);
-  int32_t* order = *row_of = (int32_t*)waco_allocate(padded, sizeof *order);
-  int32_t* stored_of = (int32_t*)waco_allocate(rows, sizeof *stored_of);
-  int64_t* renumbered = (int64_t*)waco_allocate(p->nnz, sizeof *renumbered);
-  const int ok = order && stored_of && renumbered && waco_cluster_rows(p, order);
+  int64_t* next = (int64_t*)waco_allocate(rows, sizeof *next);
+  m->row_of = (int32_t*)waco_allocate(padded, sizeof *m->row_of);
+  m->row_ptr = (int64_t*)waco_allocate(rows + 1, sizeof *m->row_ptr);
+  int ok = next && m->row_of && m->row_ptr && waco_cluster_rows(p, m->row_of);
+  if (ok) { /* what clustering took is free again */
+    m->columns = (int64_t*)waco_allocate(nnz, sizeof *m->columns);
+    m->place = (int32_t*)waco_allocate(nnz, sizeof *m->place);
+    if (p->values) m->values = waco_allocate(nnz, p->input_bytes);
+    ok = m->columns && m->place && (m->values || !p->values);
+  }
   if (ok) {
-    for (int64_t n = rows; n < padded; ++n) order[n] = -1;
-    for (int64_t n = 0; n < rows; ++n) stored_of[order[n]] = (int32_t)n;
-    const int64_t* from = p->coords[0];
-    waco_parallel(p->threads, [=](int t) {
-      const int64_t end = waco_share(p->nnz, p->threads, t + 1);
-      for (int64_t n = waco_share(p->nnz, p->threads, t); n < end; ++n) renumbered[n] = stored_of[from[n]];
+    for (int64_t n = rows; n < padded; ++n) m->row_of[n] = -1;
+    memset(next, 0, (size_t)rows * sizeof *next);
+    for (int64_t n = 0; n < nnz; ++n) ++next[p->coords[0][n]];
+    m->row_ptr[0] = 0;
+    for (int64_t r = 0; r < rows; ++r) {
+      const int64_t count = next[m->row_of[r]];
+      next[m->row_of[r]] = m->row_ptr[r];
+      m->row_ptr[r + 1] = m->row_ptr[r] + count;
+    }
+    const int threads = waco_sorted_modes(p->coords, 2, 0, nnz) > 0 ? p->threads : 1;
+    waco_parallel(threads, [=](int t) {
+      const int64_t begin = waco_next_row(p->coords[0], nnz, waco_share(nnz, threads, t));
+      const int64_t end = waco_next_row(p->coords[0], nnz, waco_share(nnz, threads, t + 1));
+      if (p->input_bytes == 4)
+        waco_move_nonzeros<uint32_t>(p, m, next, begin, end);
+      else
+        waco_move_nonzeros<uint64_t>(p, m, next, begin, end);
     });
     free(p->owned);
-    p->coords[0] = p->owned = renumbered;
-    p->row_ptr = nullptr;
-  } else {
-    free(renumbered);
+    p->owned = nullptr;
+    p->coords[0] = nullptr;
+    p->coords[1] = m->columns;
+    p->row_ptr = m->row_ptr;
+    p->values = m->values;
   }
-  free(stored_of);
+  free(next);
   return ok ? WACO_OK : WACO_OUT_OF_MEMORY;
+}
+
+/* Once the moved nonzeros are packed: the storage is to tell of the given ones. Takes arrays over. */
+static inline int waco_tell_of_input(struct waco_packer* p, struct waco_moved* m) {
+  struct waco_storage* s = p->out;
+  if (s->row_of) { /* rows were sorted after that */
+    for (int64_t n = 0; n < waco_stored_rows(s); ++n)
+      if (s->row_of[n] >= 0) s->row_of[n] = m->row_of[s->row_of[n]];
+  } else {
+    s->row_of = m->row_of;
+    m->row_of = nullptr;
+  }
+  const int wide = s->source_bytes == 8;
+  void* source = wide ? waco_allocate(p->nnz, 8) : m->place;
+  if (!source) return WACO_OUT_OF_MEMORY;
+  waco_parallel(p->threads, [=](int t) {
+    const int64_t end = waco_share(p->nnz, p->threads, t + 1);
+    for (int64_t n = waco_share(p->nnz, p->threads, t); n < end && s->source; ++n)
+      if (wide)
+        ((int64_t*)source)[n] = ((const int64_t*)s->source)[m->place[n]];
+      else
+        ((int32_t*)source)[n] = ((const int32_t*)s->source)[m->place[n]];
+  });
+  if (!wide) m->place = nullptr;
+  free(s->source);
+  s->source = source;
+  s->source_bytes = wide ? 8 : 4;
+  return WACO_OK;
 }
 
 #endif

@@ -7,7 +7,7 @@
 // the nonzeros by level coordinates; none when the input order already does, and sorted only inside the
 // segments and by the levels that the input order leaves open. Count: entries of every compressed level,
 // slots of every lane. Fill: coordinates, positions, `source` and values. Both ways give the same arrays, for
-// any number of threads. Clustered rows (pack_cluster) take the three stages.
+// any number of threads. Rows that are to be clustered (pack_cluster) are moved before.
 #ifndef WACO_PACKER_HPP
 #define WACO_PACKER_HPP
 
@@ -111,36 +111,27 @@ static inline void waco_free_scratch(struct waco_packer* p) {
   p->stored_of = nullptr;
 }
 
-#ifndef WACO_WITHOUT_CLUSTER
-/* The rows are numbered anew, which leaves the input unsorted: three stages. */
-static inline int waco_pack_clustered(struct waco_packer* p) {
-  int32_t* row_of = nullptr;
-  int status = waco_renumber_rows(p, &row_of);
-  if (status == WACO_OK) status = waco_pack_any(p);
-  if (status == WACO_OK && !p->out->row_of) {
-    p->out->row_of = row_of;
-    return status;
-  }
-  for (int64_t n = 0; status == WACO_OK && n < waco_stored_rows(p->out); ++n) { /* sorted after that */
-    int32_t* row = p->out->row_of + n;
-    if (*row >= 0) *row = row_of[*row];
-  }
-  free(row_of);
-  return status;
+/* The rows as they are given. */
+static inline int waco_pack_rows(struct waco_packer* p, int directly) {
+  const int status = directly ? waco_pack_directly(p) : kWacoNotDirect;
+  if (status != kWacoNotDirect) return status;
+  waco_free_scratch(p);
+  waco_free_arrays(p->out);
+  return waco_make_rows(p) ? waco_pack_any(p) : WACO_OUT_OF_MEMORY;
 }
-#endif
 
 static inline int waco_pack_prepared(struct waco_packer* p, int directly) {
-  int status = kWacoNotDirect;
-  if (directly && !p->format->clustered) status = waco_pack_directly(p);
+  int status = WACO_OK;
 #ifndef WACO_WITHOUT_CLUSTER
-  if (p->format->clustered) status = waco_pack_clustered(p);
+  struct waco_moved moved;
+  memset(&moved, 0, sizeof moved);
+  if (p->format->clustered) status = waco_cluster_input(p, &moved);
 #endif
-  if (status == kWacoNotDirect) {
-    waco_free_scratch(p);
-    waco_free_arrays(p->out);
-    status = waco_make_rows(p) ? waco_pack_any(p) : WACO_OUT_OF_MEMORY;
-  }
+  if (status == WACO_OK) status = waco_pack_rows(p, directly);
+#ifndef WACO_WITHOUT_CLUSTER
+  if (p->format->clustered && status == WACO_OK) status = waco_tell_of_input(p, &moved);
+  waco_free_moved(&moved);
+#endif
   waco_free_scratch(p);
   if (status != WACO_OK) waco_free(p->out);
   return status;

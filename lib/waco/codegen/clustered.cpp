@@ -4,13 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <climits>
 
 #include "kernels-templates/pack_cluster.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/parallel.hpp"
+#include "waco/schedule/limits.hpp"
 
 namespace waco::codegen {
+
+static_assert(schedule::kMostClustered == kWacoMostClustered);
 
 matrix::SparseTensor with_clustered_rows(const matrix::SparseTensor& matrix, int threads) {
   WACO_ASSERT(matrix.order() == 2);
@@ -20,8 +22,8 @@ matrix::SparseTensor with_clustered_rows(const matrix::SparseTensor& matrix, int
   packer.nnz = matrix.num_nonzeros();
   packer.coords[0] = matrix.coords[0].data();
   packer.coords[1] = matrix.coords[1].data();
-  std::vector<int32_t> order(static_cast<size_t>(std::min<int64_t>(rows, INT32_MAX)));
-  if (std::max(rows, matrix.dims[1]) >= INT32_MAX || !waco_cluster_rows(&packer, order.data())) {
+  std::vector<int32_t> order(static_cast<size_t>(std::min(rows, schedule::kMostClustered)));
+  if (!waco_cluster_rows(&packer, order.data())) {
     throw TooLargeError(fmt::format("{}: the rows can't be clustered, there are {} x {} with {} nonzeros",
                                     matrix.name, rows, matrix.dims[1], packer.nnz));
   }

@@ -7,7 +7,7 @@ namespace waco::codegen {
 
 /// The matrix whose rows are those of `matrix` in the order in which clustered formats store them: what is
 /// counted of the pattern in it holds for clustered formats of `matrix`. Throws TooLargeError when memory
-/// runs out or a dimension exceeds 31 bits.
+/// runs out or for more than schedule::kMostClustered.
 matrix::SparseTensor with_clustered_rows(const matrix::SparseTensor& matrix, int threads);
 
 }  // namespace waco::codegen

@@ -90,7 +90,6 @@ Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule&
 }
 
 DirectPacking direct_packing(const waco_format& format) {
-  if (format.clustered) return DirectPacking::kNone;
   if (waco_is_concordant(&format)) return DirectPacking::kConcordant;
   if (waco_is_in_lanes(&format)) return DirectPacking::kLanes;
   if (waco_block_shape(&format).tail != WACO_NO_BLOCKS) return DirectPacking::kBlocks;

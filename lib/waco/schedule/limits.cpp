@@ -61,8 +61,10 @@ std::optional<std::string> limit_reason(const SuperSchedule& point, const Storag
   constexpr int64_t kMostSorted = INT32_MAX - 1;  // waco_sort_rows, waco_renumber_rows
   if (point.format.permutes_rows() && sum(counts.dim(0), point.format.split[0]) > kMostSorted)
     return fmt::format("orders {} rows, {} is the most", counts.dim(0), kMostSorted - point.format.split[0]);
-  if (point.format.clustered && counts.dim(1) > kMostSorted)
-    return fmt::format("clusters rows of {} columns, {} is the most", counts.dim(1), kMostSorted);
+  const int64_t largest = std::max({counts.dim(0), counts.dim(1), counts.num_nonzeros()});
+  if (point.format.clustered && largest > kMostClustered)
+    return fmt::format("clusters rows; of these, columns and nonzeros there are up to {}, {} is the most",
+                       largest, kMostClustered);
   return std::nullopt;
 }
 

@@ -28,6 +28,9 @@ struct SpaceLimits {
   Subspace subspace = Subspace::kAll;
 };
 
+/// Rows, columns or nonzeros of a matrix whose rows are clustered, at most.
+inline constexpr int64_t kMostClustered = int64_t{1} << 30;
+
 /// Equal for points of one problem that the limits treat alike on every pattern.
 std::string limits_key(const SuperSchedule& point);
 

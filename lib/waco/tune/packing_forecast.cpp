@@ -33,11 +33,12 @@ double per_nonzero_ns(const schedule::SuperSchedule& point) {
     case codegen::DirectPacking::kNone:
       break;
   }
-  return is_in_input_order(point.format) && !point.format.clustered ? 10 : 38;
+  return is_in_input_order(point.format) ? 10 : 38;
 }
 constexpr double kPerByte_ns = 1;
-constexpr double kClustering_ns = 100;  ///< of a nonzero, on one thread
-constexpr double kThreadGrain = 2048;   ///< nonzeros that packing starts a thread for
+constexpr double kClustering_ns = 60;  ///< of a nonzero, on one thread
+constexpr double kMoving_ns = 12;      ///< of one whose row was clustered
+constexpr double kThreadGrain = 2048;  ///< nonzeros that packing starts a thread for
 
 }  // namespace
 
@@ -48,7 +49,8 @@ double clustering_forecast_ns(int64_t num_nonzeros) {
 double packing_forecast_ns(const schedule::SuperSchedule& point, int64_t num_nonzeros, double stored_bytes,
                            int threads) {
   const auto nonzeros = static_cast<double>(num_nonzeros);
-  const double core_ns = per_nonzero_ns(point) * nonzeros + kPerByte_ns * stored_bytes;
+  const double nonzero_ns = per_nonzero_ns(point) + (point.format.clustered ? kMoving_ns : 0);
+  const double core_ns = nonzero_ns * nonzeros + kPerByte_ns * stored_bytes;
   const double clustering_ns = point.format.clustered ? clustering_forecast_ns(num_nonzeros) : 0;
   return clustering_ns + core_ns / std::clamp<double>(threads, 1, 1 + nonzeros / kThreadGrain);
 }

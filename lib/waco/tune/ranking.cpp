@@ -57,12 +57,11 @@ void Ranking::consider_clustering() {
   if (given_.closed_form().may_gain_by_clustering(options_.problem) && can_be_clustered()) cluster(true);
 }
 
-/// Rows and columns are numbered in 31 bits, up to the end of the last group of rows, and the work takes
-/// memory.
+/// The work takes memory.
 bool Ranking::can_be_clustered() const {
-  if (clustering_failed_) return false;
-  constexpr int64_t kMost = INT32_MAX - (1 << 16);
-  if (tensor_.order() != 2 || std::max(tensor_.dims[0], tensor_.dims[1]) >= kMost) return false;
+  if (clustering_failed_ || tensor_.order() != 2) return false;
+  if (std::max({tensor_.dims[0], tensor_.dims[1], tensor_.num_nonzeros()}) > schedule::kMostClustered)
+    return false;
   const int64_t parts = tensor_.num_nonzeros() + tensor_.dims[0] + tensor_.dims[1];
   return parts <= space_.limits().max_bytes / kClusteringBytes;
 }
