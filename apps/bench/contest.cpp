@@ -134,22 +134,24 @@ Record Arena::hold(matrix::SparseTensor tensor, const std::optional<GivenPlan>& 
   record.ceilings = ceilings_;
   record.warnings = tuned.warnings;
 
-  const InitialThreadPinned pinned;
-  Contestants contest(std::move(tensor), cache_, record);
-  contest.add_fixed_csr(kFixedCsr);
-  if (!record.entries[0].ok())
-    throw measure::Unmeasurable(fmt::format("{}: fixed_csr can't be measured ({}): {}", record.matrix.name,
-                                            record.entries[0].status, record.entries[0].message));
-  contest.add_point(kBalancedCsr, balanced_csr(record.problem, record.threads));
-  if (tuned.best->is_baseline) {
-    contest.add_fixed_csr(kWaco);
-  } else {
-    contest.add_point(kWaco, tuned.best->point);
+  {
+    const InitialThreadPinned pinned;
+    Contestants contest(std::move(tensor), cache_, record);
+    contest.add_fixed_csr(kFixedCsr);
+    if (!record.entries[0].ok())
+      throw measure::Unmeasurable(fmt::format("{}: fixed_csr can't be measured ({}): {}", record.matrix.name,
+                                              record.entries[0].status, record.entries[0].message));
+    contest.add_point(kBalancedCsr, balanced_csr(record.problem, record.threads));
+    if (tuned.best->is_baseline) {
+      contest.add_fixed_csr(kWaco);
+    } else {
+      contest.add_point(kWaco, tuned.best->point);
+    }
+    contest.add_peers(options_.peers, stop);
+    check_going_on(record.matrix.name, stop);
+    contest.time_all(timing_of(options_.tuning.effort));
   }
-  contest.add_peers(options_.peers, stop);
-  check_going_on(record.matrix.name, stop);
-  contest.time_all(timing_of(options_.tuning.effort));
-  complete(record, work);
+  complete(record, work);  // counts the cores that this thread may use
   return record;
 }
 

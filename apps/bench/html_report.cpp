@@ -74,12 +74,12 @@ std::vector<SpeedupCurve> curves_of(const std::vector<const Record*>& group, con
 std::string standings_table(const Summary& summary) {
   std::string text =
       "<table><tr><th>contestant</th><th>matrices</th><th>over fixed_csr</th><th>over balanced_csr</th>"
-      "<th>waco over it</th><th>fastest peer on</th><th>failed on</th></tr>\n";
+      "<th>waco over it</th><th>of its bound</th><th>fastest peer on</th><th>failed on</th></tr>\n";
   for (const Standing& standing : summary.standings)
-    text += fmt::format("<tr><td>{}</td><td>{}</td>{}{}{}<td>{}</td><td>{}</td></tr>\n",
+    text += fmt::format("<tr><td>{}</td><td>{}</td>{}{}{}<td>{}</td><td>{}</td><td>{}</td></tr>\n",
                         escape_html(standing.name), standing.num_matrices, cell(standing.over_fixed_csr),
                         cell(standing.over_balanced_csr), cell(standing.waco_over_it, true),
-                        standing.num_best, standing.num_wrong);
+                        percent(standing.share_of_bound), standing.num_best, standing.num_wrong);
   return text + "</table>\n";
 }
 

@@ -26,11 +26,12 @@ class GeometricMean {
 Standing standing_of(const std::string& name, const std::vector<const Record*>& group) {
   Standing standing;
   standing.name = name;
-  GeometricMean over_fixed, over_balanced, waco_over_it;
+  GeometricMean over_fixed, over_balanced, waco_over_it, share_of_bound;
   for (const Record* record : group) {
     const Entry* entry = record->find(name);
     if (entry == nullptr) continue;
     standing.num_wrong += entry->ok() ? 0 : 1;
+    if (entry->ok()) share_of_bound.add(entry->bound_share());
     over_fixed.add(speedup_over(entry, record->find(kFixedCsr)));
     over_balanced.add(speedup_over(entry, record->find(kBalancedCsr)));
     waco_over_it.add(speedup_over(record->find(kWaco), entry));
@@ -40,6 +41,7 @@ Standing standing_of(const std::string& name, const std::vector<const Record*>& 
   standing.over_fixed_csr = over_fixed.value();
   standing.over_balanced_csr = over_balanced.value();
   standing.waco_over_it = waco_over_it.value();
+  standing.share_of_bound = share_of_bound.value();
   return standing;
 }
 

@@ -23,8 +23,9 @@ struct Standing {
   int num_wrong = 0;          ///< matrices on which it failed or answered wrongly
   double over_fixed_csr = 0;  ///< geometric means; 0 without matrices
   double over_balanced_csr = 0;
-  double waco_over_it = 0;  ///< our plan against it
-  int num_best = 0;         ///< matrices on which it is the fastest of all peers
+  double waco_over_it = 0;    ///< our plan against it
+  double share_of_bound = 0;  ///< Entry::bound_share()
+  int num_best = 0;           ///< matrices on which it is the fastest of all peers
 };
 
 /// All records of one problem and thread count.

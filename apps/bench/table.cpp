@@ -31,6 +31,10 @@ std::string entry_row(const Record& record, const Entry& entry) {
 
 }  // namespace
 
+std::string percent(double share) {
+  return share > 0 ? fmt::format("{:.0f} %", 100 * share) : "";
+}
+
 std::string factor(double value, std::string_view none, std::string_view unit) {
   return value > 0 ? fmt::format("{:.2f}{}", value, unit) : std::string(none);
 }
@@ -87,13 +91,13 @@ std::string to_table(const Record& record) {
 std::string to_table(const Summary& summary) {
   std::string text = fmt::format("{}, {} threads, {} matrices; geometric means of speedups\n",
                                  schedule::to_text(summary.problem), summary.threads, summary.num_matrices);
-  text += fmt::format("{:<14} {:>8} {:>14} {:>17} {:>12} {:>10} {:>6}\n", "contestant", "matrices",
-                      "over fixed_csr", "over balanced_csr", "waco over it", "best peer", "failed");
+  text += fmt::format("{:<14} {:>8} {:>14} {:>17} {:>12} {:>5} {:>10} {:>6}\n", "contestant", "matrices",
+                      "over fixed_csr", "over balanced_csr", "waco over it", "bound", "best peer", "failed");
   for (const Standing& standing : summary.standings)
-    text +=
-        fmt::format("{:<14} {:>8} {:>14} {:>17} {:>12} {:>10} {:>6}\n", standing.name, standing.num_matrices,
-                    factor(standing.over_fixed_csr, "-", "x"), factor(standing.over_balanced_csr, "-", "x"),
-                    factor(standing.waco_over_it, "-", "x"), standing.num_best, standing.num_wrong);
+    text += fmt::format("{:<14} {:>8} {:>14} {:>17} {:>12} {:>5} {:>10} {:>6}\n", standing.name,
+                        standing.num_matrices, factor(standing.over_fixed_csr, "-", "x"),
+                        factor(standing.over_balanced_csr, "-", "x"), factor(standing.waco_over_it, "-", "x"),
+                        percent(standing.share_of_bound), standing.num_best, standing.num_wrong);
   for (const std::string& remark : summary.remarks) text += fmt::format("note: {}\n", remark);
   if (summary.num_with_peers == 0)
     return text + (summary.problem.op == schedule::Op::kMttkrp

@@ -28,5 +28,7 @@ std::string origin_text(const Record& record);
 
 /// A speedup, "1.25" and its unit, or `none` where there is none.
 std::string factor(double value, std::string_view none = "", std::string_view unit = "");
+/// "71 %", or nothing for 0.
+std::string percent(double share);
 
 }  // namespace waco::bench
