@@ -140,7 +140,8 @@ TEST_CASE("ranking: rows are clustered where their order wastes the cache, and o
   CHECK(num_clustered(shuffled, true) == 6);  // two of eight remain as they are
   CHECK(num_clustered(shuffled, false) == 0);
   CHECK(num_clustered(codegen::with_clustered_rows(shuffled, 2), true) == 0);
-  CHECK(num_clustered(test::shuffled_grid(11, 3), true) == 0);  // all dense rows stay in the cache
+  CHECK(num_clustered(test::shuffled_grid(11, 3), true) == 6);  // all dense rows stay in L2, but not in L1
+  CHECK(num_clustered(test::shuffled_grid(5, 3), true) == 0);   // in L1
   options.subspace = schedule::Subspace::kSchedule;
   CHECK(num_clustered(shuffled, true) == 0);
   options.subspace = schedule::Subspace::kAll;

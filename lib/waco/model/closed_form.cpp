@@ -178,11 +178,12 @@ double ClosedFormModel::repeated_misses(int64_t cached) {
 }
 
 bool ClosedFormModel::may_gain_by_clustering(const schedule::Problem& problem) {
-  constexpr size_t kPrivateLevel = 1;  // L2
   constexpr int64_t kSharing = 8;
-  constexpr double kFewMisses = 0.05;
+  constexpr double kFewOfL2 = 0.05, kFewOfL1 = 0.2;
   const int64_t row_bytes = problem.rhs * value_bytes(problem.type);
-  return repeated_misses(ceilings_.levels[kPrivateLevel].capacity_bytes / kSharing / row_bytes) >= kFewMisses;
+  if (repeated_misses(ceilings_.levels[1].capacity_bytes / kSharing / row_bytes) >= kFewOfL2) return true;
+  return schedule::has_dense_index(problem.op) &&
+         repeated_misses(ceilings_.levels[0].capacity_bytes / row_bytes) >= kFewOfL1;
 }
 
 bool ClosedFormModel::gains_by_clustering(ClosedFormModel& clustered, const schedule::Problem& problem,

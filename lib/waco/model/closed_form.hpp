@@ -49,7 +49,7 @@ class ClosedFormModel : public CostModel {
   const Ceilings& ceilings() const { return ceilings_; }
   /// Of a matrix: whether its rows come in an order that wastes the caches, so that clustering them may gain.
   /// Taken in that order, many nonzeros then need a row of the dense operand again after an eighth of L2,
-  /// which is surely left for such rows, has been filled with others.
+  /// which is surely left for such rows, has been filled with others, or, where these rows are long, L1.
   bool may_gain_by_clustering(const schedule::Problem& problem);
   /// Whether CSR is expected to gain enough where its rows are in the order of `clustered`, the same matrix.
   bool gains_by_clustering(ClosedFormModel& clustered, const schedule::Problem& problem, int threads);
