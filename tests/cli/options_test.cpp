@@ -47,6 +47,31 @@ TEST_CASE("cli: wrong options end with code 2 and say what is wrong", "[cli]") {
   check_refused(codegen().with("--schedule", kCsr, matrix, "--vector-bytes", "16"), 2, "--vector-bytes");
 }
 
+TEST_CASE("cli: what would be lost, mixed or misread ends with code 2", "[cli]") {
+  Workspace work;
+  const std::string matrix = work.matrix();
+  const auto rank = [&] { return tune().with(matrix, "--op", "spmv", "--effort", "none"); };
+  check_refused(rank().with("-o", ""), 2, "--output: its value is empty");
+  check_refused(rank().with("-o", "-", "--emit", "/dev/stdout"), 2, "would mix");
+  check_refused(rank().with("--json", "--emit", "-"), 2, "would mix");
+  for (const char* seed : {"-1", "18446744073709551616", "0x10", "1e3"})
+    check_refused(rank().with("--seed", seed), 2, "no whole number");
+  check_refused(tune()
+                    .with(matrix, matrix, "--op", "spmv", "-o", work.path("results.jsonl"))
+                    .environment("WACO_KERNEL_CACHE_MB", "abc"),
+                2, "WACO_KERNEL_CACHE_MB");
+  CHECK_FALSE(std::filesystem::exists(work.path("results.jsonl")));
+}
+
+TEST_CASE("cli: a schedule may begin with its levels where --op says the op", "[cli]") {
+  const std::string levels = "A: i:U k:C | loop: i k j | par: serial";
+  const RunResult run =
+      codegen().with("--op", "spmm", "--rhs", "24", "--type", "f64", "--schedule", levels).run();
+  REQUIRE(run.ok());
+  CHECK(run.out.find("spmm f64 J=24 | " + levels) != std::string::npos);
+  check_refused(codegen().with("--schedule", levels), 2, "expected 'OP TYPE SIZE");
+}
+
 TEST_CASE("cli: unreadable inputs end with code 3 and name the file", "[cli]") {
   Workspace work;
   const std::string missing = work.path("missing.mtx");
