@@ -107,9 +107,8 @@ std::string peer_cell(const Record& record, const std::string& name) {
   if (!entry->ok())
     return fmt::format("<td class=\"bad\" title=\"{}\">{}</td>", escape_html(entry->message),
                        escape_html(entry->status));
-  return fmt::format("<td title=\"{}, bound {:.0f} % ({})\">{}{}</td>",
-                     tune::time_text(entry->time_ns.median), 100 * entry->bound_share(),
-                     entry->bound.binding(), entry->censored ? "&lt;" : "",
+  return fmt::format("<td title=\"{}, bound {} ({})\">{}{}</td>", tune::time_text(entry->time_ns.median),
+                     percent(entry->bound_share()), entry->bound.binding(), entry->censored ? "&lt;" : "",
                      factor(speedup_over(entry, record.find(kFixedCsr)), kNoFactor));
 }
 
@@ -124,13 +123,13 @@ std::string matrices_table(const std::vector<const Record*>& group, const Summar
     const Entry* baseline = record->find(kFixedCsr);
     const Entry* waco = record->find(kWaco);
     const bool ok = waco != nullptr && waco->ok();
-    text += fmt::format(
-        "<tr><td title=\"{}; {}\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>{}",
-        escape_html(record->plan), escape_html(origin_text(*record)), escape_html(record->matrix.name),
-        record->matrix.num_nonzeros, baseline ? tune::time_text(baseline->time_ns.median) : "–",
-        ok ? tune::time_text(waco->time_ns.median) : "failed",
-        ok ? fmt::format("{:.0f} %, {}", 100 * waco->bound_share(), waco->bound.binding()) : "–",
-        cell(speedup_over(waco, record->best_peer()), true));
+    text += fmt::format("<tr><td title=\"{}; {}\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>{}",
+                        escape_html(record->plan), escape_html(origin_text(*record)),
+                        escape_html(record->matrix.name), record->matrix.num_nonzeros,
+                        baseline ? tune::time_text(baseline->time_ns.median) : "–",
+                        ok ? tune::time_text(waco->time_ns.median) : "failed",
+                        ok ? fmt::format("{}, {}", percent(waco->bound_share()), waco->bound.binding()) : "–",
+                        cell(speedup_over(waco, record->best_peer()), true));
     for (const Standing& standing : summary.standings)
       if (standing.name != kFixedCsr) text += peer_cell(*record, standing.name);
     text += "</tr>\n";

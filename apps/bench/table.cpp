@@ -25,7 +25,7 @@ std::string entry_row(const Record& record, const Entry& entry) {
   return row(entry.name, mark + tune::time_text(time.median), interval,
              fmt::format("{:.1f}", record.flops / time.median),
              fmt::format("{:.2f}x", speedup_over(&entry, record.find(kFixedCsr))),
-             tune::time_text(entry.setup_ns), fmt::format("{:.0f} %", 100 * entry.bound_share()),
+             tune::time_text(entry.setup_ns), percent(entry.bound_share()),
              fmt::format("{}; {}", entry.bound.binding(), entry.note));
 }
 

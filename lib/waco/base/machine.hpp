@@ -79,8 +79,8 @@ Machine describe_machine(const std::string& compiler);
 /// The same with a compiler that was asked before.
 Machine describe_machine(const CompilerTarget& compiler);
 
-/// Threads that can run at the same time: CPUs of the process's affinity, the cgroup's CPU quota (rounded up)
-/// OMP_NUM_THREADS (its first number) and OMP_THREAD_LIMIT, whichever is least; 1..1024.
+/// Threads that can run at the same time: CPUs of the process's affinity, the cgroup's CPU quota (rounded
+/// up), OMP_NUM_THREADS (its first number) and OMP_THREAD_LIMIT, whichever is least; 1..1024.
 int usable_threads();
 
 /// `threads` as asked for, and all usable ones where none were (0).

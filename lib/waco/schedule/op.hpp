@@ -1,6 +1,7 @@
 // The four operations, their index variables and the shapes of their dense operands.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@ namespace waco::schedule {
 ///
 /// Dense operands are row-major but for sddmm's C, which is column-major: element (k, j) is at j * K + k.
 enum class Op : uint8_t { kSpmv, kSpmm, kSddmm, kMttkrp };
+inline constexpr std::array kAllOps = {Op::kSpmv, Op::kSpmm, Op::kSddmm, Op::kMttkrp};
 enum class ValueType : uint8_t { kF32, kF64 };
 
 /// What is computed: op, value type and the size of the dense index (`rhs`; 1 for spmv).

@@ -323,8 +323,7 @@ std::vector<schedule::Op> ops_to_calibrate(const std::string& op, const fs::path
   if (!op.empty()) return {*schedule::parse_op(op)};
   if (!model.empty()) return {op_of_model(model)};
   std::vector<schedule::Op> ops;
-  for (const schedule::Op each :
-       {schedule::Op::kSpmv, schedule::Op::kSpmm, schedule::Op::kSddmm, schedule::Op::kMttkrp})
+  for (const schedule::Op each : schedule::kAllOps)
     if (find_built_in_model(each)) ops.push_back(each);
   if (ops.empty()) throw UsageError("there is no built-in model to calibrate; --model names another");
   return ops;

@@ -109,8 +109,7 @@ std::vector<schedule::Problem> usual_problems(schedule::ValueType type) {
   constexpr int64_t kNarrow = 32;
   using schedule::Op;
   std::vector<schedule::Problem> problems;
-  for (const Op op : {Op::kSpmv, Op::kSpmm, Op::kSddmm, Op::kMttkrp})
-    problems.push_back({op, type, schedule::default_rhs(op)});
+  for (const Op op : schedule::kAllOps) problems.push_back({op, type, schedule::default_rhs(op)});
   problems.push_back({Op::kSpmm, type, kNarrow});
   return problems;
 }

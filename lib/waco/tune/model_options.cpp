@@ -96,8 +96,7 @@ Eligible eligible_models(const ModelOptions& options, schedule::Op op) {
     return {{*place}, true};
   }
   std::vector<ModelPlace> places = models_of(op, options.model);
-  for (const schedule::Op other :
-       {schedule::Op::kSpmv, schedule::Op::kSpmm, schedule::Op::kSddmm, schedule::Op::kMttkrp})
+  for (const schedule::Op other : schedule::kAllOps)
     if (places.empty() && !models_of(other, options.model).empty())
       throw InputError(options.model, 0, fmt::format("holds models, but none of {}", schedule::name(op)));
   // Opening says what is wrong with a folder that holds nothing.
