@@ -18,7 +18,7 @@
 #include "apps/bench/table.hpp"
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
-#include "waco/base/files.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/signals.hpp"
 #include "waco/matrix/read.hpp"
 #include "waco/measure/session.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "waco/base/command_line.hpp"
-#include "waco/base/files.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/signals.hpp"
 #include "waco/base/version.hpp"
 #include "waco/matrix/read.hpp"

@@ -8,6 +8,7 @@
 
 #include "waco/base/artifact.hpp"
 #include "waco/base/command_line.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/base/signals.hpp"

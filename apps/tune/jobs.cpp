@@ -19,7 +19,7 @@
 #include "waco/base/artifact.hpp"
 #include "waco/base/clock.hpp"
 #include "waco/base/command_line.hpp"
-#include "waco/base/files.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/base/shard.hpp"
 #include "waco/base/version.hpp"

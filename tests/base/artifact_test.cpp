@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "waco/base/error.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/version.hpp"
 

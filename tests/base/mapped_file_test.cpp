@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "waco/base/error.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
 
 using waco::MappedFile;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -132,4 +133,23 @@ TEST_CASE("process: a child ends with a parent that is killed", "[base]") {
   CHECK(::read(held[0], &byte, 1) == 0);
   ::close(held[0]);
   ::waitpid(parent, nullptr, 0);
+}
+
+TEST_CASE("process: a low limit of open files is told with its remedy", "[base]") {
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const auto run_within = [&](rlim_t files) {
+    const rlimit low{files, before.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &low);
+    std::string fault;
+    try {
+      (void)run_process({"true"});
+    } catch (const EnvironmentError& error) {
+      fault = error.what();
+    }
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    return fault;
+  };
+  CHECK(run_within(64).empty());
+  CHECK_THAT(run_within(16), Catch::Contains("ulimit -n"));
 }

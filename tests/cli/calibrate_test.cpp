@@ -4,6 +4,8 @@
 
 #include "../model/learned/random_model.hpp"
 #include "program.hpp"
+#include "waco/base/file_replacement.hpp"
+#include "waco/base/files.hpp"
 #include "waco/dataset/dataset_file.hpp"
 #include "waco/matrix/corpus.hpp"
 

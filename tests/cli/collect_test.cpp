@@ -3,6 +3,7 @@
 
 #include "../model/learned/random_model.hpp"
 #include "collection.hpp"
+#include "waco/base/file_replacement.hpp"
 
 using namespace waco;
 using namespace waco::cli;

@@ -1,6 +1,7 @@
 // scripts/evaluate.sh: what it measures, leaves out, continues and draws.
 #include "../model/learned/random_model.hpp"
 #include "program.hpp"
+#include "waco/base/file_replacement.hpp"
 
 using namespace waco;
 using namespace waco::cli;

@@ -1,6 +1,7 @@
 // waco-index from the command line.
 #include "../model/learned/random_model.hpp"
 #include "program.hpp"
+#include "waco/base/file_replacement.hpp"
 
 using namespace waco;
 using namespace waco::cli;

@@ -7,6 +7,9 @@
 
 #include "../train/small_dataset.hpp"
 #include "program.hpp"
+#include "waco/base/content_hash.hpp"
+#include "waco/base/file_replacement.hpp"
+#include "waco/base/files.hpp"
 #include "waco/model/learned/tensor_file.hpp"
 
 using namespace waco;

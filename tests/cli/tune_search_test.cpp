@@ -7,6 +7,7 @@
 
 #include "../model/learned/random_model.hpp"
 #include "program.hpp"
+#include "waco/base/file_replacement.hpp"
 
 using namespace waco;
 using namespace waco::cli;

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "program.hpp"
+#include "waco/base/files.hpp"
 #include "waco/schedule/super_schedule.hpp"
 
 using namespace waco;

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "../model/learned/random_model.hpp"
+#include "waco/base/files.hpp"
 #include "waco/codegen/clustered.hpp"
 #include "waco/matrix/synthetic.hpp"
 

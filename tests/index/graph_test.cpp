@@ -6,6 +6,7 @@
 #include <set>
 
 #include "waco/base/error.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/random.hpp"
 

@@ -5,7 +5,10 @@
 #include <chrono>
 
 #include "../model/learned/random_model.hpp"
+#include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/file_replacement.hpp"
+#include "waco/base/files.hpp"
 #include "waco/index/manifest.hpp"
 #include "waco/index/vertex_sources.hpp"
 

@@ -7,6 +7,7 @@
 
 #include "../dataset/sample_records.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
 #include "waco/index/vertex_list.hpp"
 #include "waco/index/vertex_sources.hpp"

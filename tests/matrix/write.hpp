@@ -6,7 +6,7 @@
 #include <string>
 
 #include "waco/base/error.hpp"
-#include "waco/base/files.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
 
 namespace waco::matrix {

@@ -7,6 +7,7 @@
 #include "small_kernels.hpp"
 #include "small_tensors.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
 #include "waco/measure/requests.hpp"
 

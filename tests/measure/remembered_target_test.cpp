@@ -5,6 +5,7 @@
 
 #include "small_kernels.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
 #include "waco/measure/compiler.hpp"
 

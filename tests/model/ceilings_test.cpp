@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "../scoped_variable.hpp"
+#include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 
 namespace fs = std::filesystem;

@@ -10,6 +10,7 @@
 #include "../model/server_ceilings.hpp"
 #include "subspaces.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
 #include "waco/index/vertex_sources.hpp"
 #include "waco/search/named.hpp"
 

@@ -8,6 +8,7 @@
 
 #include "../dataset/sample_records.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
 
 using namespace waco;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "small_dataset.hpp"
+#include "waco/base/files.hpp"
 #include "waco/model/closed_form.hpp"
 #include "waco/model/learned/cost_features.hpp"
 #include "waco/model/learned/extractor.hpp"

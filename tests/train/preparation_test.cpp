@@ -4,6 +4,8 @@
 
 #include "small_dataset.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/file_replacement.hpp"
+#include "waco/base/files.hpp"
 #include "waco/codegen/clustered.hpp"
 #include "waco/model/closed_form.hpp"
 #include "waco/model/learned/cost_features.hpp"

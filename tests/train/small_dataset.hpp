@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "waco/base/files.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/random.hpp"
 #include "waco/dataset/dataset_file.hpp"
 #include "waco/matrix/read.hpp"

@@ -8,6 +8,8 @@
 
 #include "small_dataset.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/file_replacement.hpp"
+#include "waco/base/files.hpp"
 #include "waco/model/ceilings.hpp"
 
 using namespace waco;

@@ -11,6 +11,7 @@
 #include "../model/learned/random_model.hpp"
 #include "../model/patterns.hpp"
 #include "../model/server_ceilings.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
 #include "waco/codegen/clustered.hpp"
 #include "waco/schedule/storage_size.hpp"

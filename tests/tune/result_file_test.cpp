@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
 
 using namespace waco;

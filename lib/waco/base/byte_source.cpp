@@ -18,24 +18,17 @@ FileSource::FileSource(const std::string& path) : name_(path) {
     name_ = "standard input";
     fd_ = STDIN_FILENO;
   } else {
-    fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    owned_ = true;
-    if (fd_ < 0) throw InputError(name_, 0, fmt::format("can't be opened: {}", std::strerror(errno)));
+    owned_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    fd_ = owned_.get();
+    if (!owned_) throw InputError(name_, 0, fmt::format("can't be opened: {}", std::strerror(errno)));
   }
   struct stat status {};
   const bool known = ::fstat(fd_, &status) == 0;
-  if (known && S_ISDIR(status.st_mode)) {
-    if (owned_) ::close(fd_);
-    throw InputError(name_, 0, "is a folder; name a file inside it");
-  }
+  if (known && S_ISDIR(status.st_mode)) throw InputError(name_, 0, "is a folder; name a file inside it");
   if (known && S_ISREG(status.st_mode)) {
     if (status.st_size > 0) num_bytes_ = status.st_size;
     ::posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQUENTIAL);
   }
-}
-
-FileSource::~FileSource() {
-  if (owned_) ::close(fd_);
 }
 
 size_t FileSource::read(char* to, size_t size) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "waco/base/descriptor.hpp"
+
 namespace waco {
 
 /// A stream of bytes, read once from the start to the end.
@@ -21,9 +23,6 @@ class FileSource : public ByteSource {
  public:
   /// Opens `path`, or standard input for "-". Throws InputError when it can't be opened or is a folder.
   explicit FileSource(const std::string& path);
-  ~FileSource() override;
-  FileSource(const FileSource&) = delete;
-  FileSource& operator=(const FileSource&) = delete;
 
   size_t read(char* to, size_t size) override;
   /// What errors call it: the path, or "standard input".
@@ -34,8 +33,8 @@ class FileSource : public ByteSource {
 
  private:
   std::string name_;
+  Descriptor owned_;  ///< none for standard input
   int fd_ = -1;
-  bool owned_ = false;
   int64_t num_bytes_ = -1;
 };
 

@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "waco/base/files.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/log.hpp"
 #include "waco/base/thread_places.hpp"
 #include "waco/base/version.hpp"

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 
@@ -50,6 +52,11 @@ class EnvironmentError : public Error {
   explicit EnvironmentError(const std::string& message, ExitCode code = ExitCode::kFailed)
       : Error(code, message) {}
 };
+
+/// Of a system call that failed: "<what>: <the system's reason>".
+inline EnvironmentError os_error(const std::string& what, int cause = errno) {
+  return EnvironmentError(fmt::format("{}: {}", what, std::strerror(cause)));
+}
 
 /// An input that needs more memory than this machine has for it.
 class TooLargeError : public EnvironmentError {

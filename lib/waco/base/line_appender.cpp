@@ -9,18 +9,17 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <string>
 #include <utility>
 
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
-#include "waco/base/files.hpp"
+#include "waco/base/file_replacement.hpp"
 
 namespace waco {
 
 void LineAppender::fail() const {
-  throw EnvironmentError(fmt::format("{}: can't be written: {}", file_.string(), std::strerror(errno)));
+  throw os_error(fmt::format("{}: can't be written", file_.string()));
 }
 
 LineAppender::LineAppender(std::filesystem::path file) : file_(std::move(file)) {
@@ -30,18 +29,12 @@ LineAppender::LineAppender(std::filesystem::path file) : file_(std::move(file)) 
         file_.string()));
   if (is_stream(file_))
     throw UsageError(fmt::format("{}: is no file that a run could continue; name one", file_.string()));
-  fd_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (fd_ < 0) fail();
-  if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return;
-  if (errno == EWOULDBLOCK) {
-    ::close(fd_);
+  to_ = Descriptor(::open(file_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!to_) fail();
+  if (::flock(to_.get(), LOCK_EX | LOCK_NB) == 0) return;
+  if (errno == EWOULDBLOCK)
     throw EnvironmentError(fmt::format("{}: another run is writing to it", file_.string()));
-  }
   spdlog::warn("{}: can't be locked here; take care that only one run writes to it", file_.string());
-}
-
-LineAppender::~LineAppender() {
-  ::close(fd_);
 }
 
 void LineAppender::continue_after(const LinesFound& found) {
@@ -50,7 +43,7 @@ void LineAppender::continue_after(const LinesFound& found) {
         fmt::format("{}: is gzipped, which can't be continued; unpack it with gunzip, or write to "
                     "another file",
                     file_.string()));
-  if (found.torn && ::ftruncate(fd_, found.valid_bytes) != 0) fail();
+  if (found.torn && ::ftruncate(to_.get(), found.valid_bytes) != 0) fail();
   if (found.unended) write("\n");
 }
 
@@ -59,22 +52,25 @@ void LineAppender::append(const nlohmann::ordered_json& document) {
 }
 
 void LineAppender::write(std::string_view text) {
-  ssize_t written;
-  do {
-    written = ::write(fd_, text.data(), text.size());
-  } while (written < 0 && errno == EINTR);
-  if (written == static_cast<ssize_t>(text.size())) return;
-  const int cause = written < 0 ? errno : ENOSPC;
+  size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t count = ::write(to_.get(), text.data() + written, text.size() - written);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) break;
+    written += static_cast<size_t>(count);  // fewer: the next call tells why
+  }
+  if (written == text.size()) return;
+  const int cause = errno;
   struct stat status {};
-  if (written > 0 && ::fstat(fd_, &status) == 0) {
-    [[maybe_unused]] const int cut = ::ftruncate(fd_, status.st_size - written);
+  if (written > 0 && ::fstat(to_.get(), &status) == 0) {
+    [[maybe_unused]] const int cut = ::ftruncate(to_.get(), status.st_size - static_cast<off_t>(written));
   }
   errno = cause;
   fail();
 }
 
 void LineAppender::sync() {
-  if (::fsync(fd_) != 0 && errno != EINVAL) fail();
+  if (::fsync(to_.get()) != 0 && errno != EINVAL) fail();
 }
 
 }  // namespace waco

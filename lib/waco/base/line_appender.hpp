@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "waco/base/descriptor.hpp"
 #include "waco/base/line_reader.hpp"
 
 namespace waco {
@@ -18,9 +19,6 @@ class LineAppender {
   /// another run holds it, and UsageError when it is a stream, which can't be read to its end first, or its
   /// name ends in ".gz".
   explicit LineAppender(std::filesystem::path file);
-  ~LineAppender();
-  LineAppender(const LineAppender&) = delete;
-  LineAppender& operator=(const LineAppender&) = delete;
 
   /// Makes the file, which was read to its end, one of whole lines. Throws UsageError when it is gzipped:
   /// readers would never see what follows.
@@ -38,7 +36,7 @@ class LineAppender {
   [[noreturn]] void fail() const;
 
   std::filesystem::path file_;
-  int fd_ = -1;
+  Descriptor to_;
 };
 
 }  // namespace waco

@@ -9,8 +9,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
-#include "waco/base/files.hpp"
 #include "waco/base/process.hpp"
 #include "waco/base/topology.hpp"
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "waco/base/descriptor.hpp"
 #include "waco/base/files.hpp"
 
 namespace waco {
@@ -53,12 +54,11 @@ struct Unmap {
 }  // namespace
 
 MappedFile::MappedFile(const std::filesystem::path& file) {
-  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd >= 0) {
-    const std::optional<size_t> size = size_to_map(fd);
+  if (const Descriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC)); fd) {
+    const std::optional<size_t> size = size_to_map(fd.get());
     // All pages at once: whoever opens a file reads it whole.
-    void* begin = size ? ::mmap(nullptr, *size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0) : MAP_FAILED;
-    ::close(fd);
+    void* begin =
+        size ? ::mmap(nullptr, *size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd.get(), 0) : MAP_FAILED;
     if (begin != MAP_FAILED) {
       owner_ = std::shared_ptr<void>(begin, Unmap{*size});
       content_ = {static_cast<const char*>(begin), *size};

@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "waco/base/clock.hpp"
+#include "waco/base/descriptor.hpp"
 #include "waco/base/error.hpp"
 
 extern char** environ;
@@ -44,29 +45,30 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 }
 
 /// What a child's descriptors become: /dev/null for the standard streams, then those asked for. All are first
-/// moved out of the way, so that no dup2 overwrites the source of a later one.
+/// moved out of the way, beyond any that are asked for, so that no dup2 overwrites the source of a later one.
 class Descriptors {
  public:
   explicit Descriptors(const std::vector<std::pair<int, int>>& asked_for) {
-    const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int fd = 0; fd < 3; ++fd) add(null, fd);
-    ::close(null);
-    for (const auto& [parent_fd, child_fd] : asked_for) add(parent_fd, child_fd);
+    const Descriptor null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    for (int fd = 0; fd < 3; ++fd) add(null.get(), fd);
+    for (const auto& [parent_fd, child_fd] : asked_for) {
+      WACO_ASSERT(child_fd < kBeyondAsked);
+      add(parent_fd, child_fd);
+    }
   }
-  ~Descriptors() {
-    for (const auto& [moved, child_fd] : pairs_) ::close(moved);
-  }
-  Descriptors(const Descriptors&) = delete;
-  Descriptors& operator=(const Descriptors&) = delete;
   const std::vector<std::pair<int, int>>& pairs() const { return pairs_; }
 
  private:
   void add(int parent_fd, int child_fd) {
-    const int moved = ::fcntl(parent_fd, F_DUPFD_CLOEXEC, 64);
-    if (moved < 0) throw EnvironmentError(fmt::format("file descriptors: {}", std::strerror(errno)));
-    pairs_.emplace_back(moved, child_fd);
+    const Descriptor& moved = moved_.emplace_back(::fcntl(parent_fd, F_DUPFD_CLOEXEC, kBeyondAsked));
+    if (!moved && errno != EINVAL && errno != EMFILE) throw os_error("file descriptors");
+    if (!moved) throw EnvironmentError("too few files may be open at a time; raise the limit, see ulimit -n");
+    pairs_.emplace_back(moved.get(), child_fd);
   }
 
+  static constexpr int kBeyondAsked = 16;
+
+  std::vector<Descriptor> moved_;
   std::vector<std::pair<int, int>> pairs_;
 };
 
@@ -118,35 +120,24 @@ ProcessEnd decode(int status) {
 }
 
 struct Pipe {
-  int read_end = -1;
-  int write_end = -1;
+  Descriptor read_end, write_end;
   Pipe() {
     int fds[2];
-    if (::pipe2(fds, O_CLOEXEC) != 0) throw EnvironmentError(fmt::format("pipe: {}", std::strerror(errno)));
-    read_end = fds[0];
-    write_end = fds[1];
-  }
-  ~Pipe() {
-    close_end(read_end);
-    close_end(write_end);
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-  static void close_end(int& fd) {
-    if (fd >= 0) ::close(fd);
-    fd = -1;
+    if (::pipe2(fds, O_CLOEXEC) != 0) throw os_error("pipe");
+    read_end = Descriptor(fds[0]);
+    write_end = Descriptor(fds[1]);
   }
 };
 
-/// Takes what is readable; closes the pipe at its end.
-void drain(Pipe& pipe, std::string& text, size_t max_bytes) {
+/// Takes what is readable; closes the descriptor at the end.
+void drain(Descriptor& from, std::string& text, size_t max_bytes) {
   std::array<char, 65536> buffer;
-  const ssize_t count = ::read(pipe.read_end, buffer.data(), buffer.size());
+  const ssize_t count = ::read(from.get(), buffer.data(), buffer.size());
   if (count > 0) {
     const size_t room = max_bytes - std::min(max_bytes, text.size());
     text.append(buffer.data(), std::min(room, static_cast<size_t>(count)));
   } else if (count == 0 || (errno != EINTR && errno != EAGAIN)) {
-    Pipe::close_end(pipe.read_end);
+    from.close();
   }
 }
 
@@ -168,7 +159,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const Opti
   if (start.error == 0) return;
   if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
   pid_ = -1;
-  throw EnvironmentError(fmt::format("{}: can't be started: {}", arguments[0], std::strerror(start.error)));
+  throw os_error(fmt::format("{}: can't be started", arguments[0]), start.error);
 }
 
 ChildProcess::~ChildProcess() {
@@ -223,9 +214,9 @@ ProcessEnd ChildProcess::kill() {
 RunResult run_process(const std::vector<std::string>& arguments, const RunOptions& options) {
   Pipe out;
   Pipe err;
-  ChildProcess child(arguments, {{{out.write_end, 1}, {err.write_end, 2}}, options.environment});
-  Pipe::close_end(out.write_end);
-  Pipe::close_end(err.write_end);
+  ChildProcess child(arguments, {{{out.write_end.get(), 1}, {err.write_end.get(), 2}}, options.environment});
+  out.write_end.close();
+  err.write_end.close();
 
   RunResult result;
   const Clock::time_point start = Clock::now();
@@ -235,12 +226,12 @@ RunResult run_process(const std::vector<std::string>& arguments, const RunOption
     return result.timed_out || result.stopped;
   };
   // Looked at once more when time is up: this process may have been suspended, and the child done long ago.
-  for (bool last = false; (out.read_end >= 0 || err.read_end >= 0) && !last;) {
+  for (bool last = false; (out.read_end || err.read_end) && !last;) {
     last = give_up();
-    std::array<pollfd, 2> polled{{{out.read_end, POLLIN, 0}, {err.read_end, POLLIN, 0}}};
+    std::array<pollfd, 2> polled{{{out.read_end.get(), POLLIN, 0}, {err.read_end.get(), POLLIN, 0}}};
     if (::poll(polled.data(), polled.size(), last ? 0 : 50) <= 0) continue;
-    if (polled[0].revents != 0) drain(out, result.out, options.max_output_bytes);
-    if (polled[1].revents != 0) drain(err, result.err, options.max_output_bytes);
+    if (polled[0].revents != 0) drain(out.read_end, result.out, options.max_output_bytes);
+    if (polled[1].revents != 0) drain(err.read_end, result.err, options.max_output_bytes);
   }
   while (!child.wait(0.05) && !give_up()) {
   }

@@ -10,6 +10,7 @@
 
 #include "waco/base/artifact.hpp"
 #include "waco/base/clock.hpp"
+#include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/machine.hpp"

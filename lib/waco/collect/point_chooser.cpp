@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "waco/base/files.hpp"
+#include "waco/base/content_hash.hpp"
 #include "waco/codegen/kernel.hpp"
 #include "waco/search/named.hpp"
 

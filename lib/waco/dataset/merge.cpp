@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -14,8 +13,9 @@
 #include <utility>
 
 #include "waco/base/artifact.hpp"
+#include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
-#include "waco/base/files.hpp"
+#include "waco/base/file_replacement.hpp"
 
 namespace waco::dataset {
 namespace fs = std::filesystem;
@@ -51,7 +51,7 @@ class Output {
  private:
   [[noreturn]] void fail() const {
     if (errno == EPIPE) throw ReaderGone();
-    throw EnvironmentError(fmt::format("{}: can't be written: {}", file_.string(), std::strerror(errno)));
+    throw os_error(fmt::format("{}: can't be written", file_.string()));
   }
 
   const fs::path file_;

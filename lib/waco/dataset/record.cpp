@@ -4,8 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
-#include "waco/base/files.hpp"
 
 namespace waco::dataset {
 namespace {

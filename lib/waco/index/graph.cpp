@@ -16,7 +16,7 @@
 #include <limits>
 
 #include "waco/base/error.hpp"
-#include "waco/base/files.hpp"
+#include "waco/base/file_replacement.hpp"
 
 namespace waco::index {
 namespace {

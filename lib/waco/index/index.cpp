@@ -9,7 +9,9 @@
 #include <mutex>
 
 #include "waco/base/artifact.hpp"
+#include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/progress.hpp"
 #include "waco/base/unused_entries.hpp"

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "waco/base/artifact.hpp"
+#include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
-#include "waco/base/files.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/schedule/encoding.hpp"
 

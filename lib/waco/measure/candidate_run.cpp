@@ -75,7 +75,7 @@ CandidateRunner::CandidateRunner(const matrix::SparseTensor& tensor, const sched
       program_(find_worker(options.worker)) {}
 
 json CandidateRunner::open_command() const {
-  json open = {{"command", "open"}};
+  json open = {{"command", "open"}, {"name", memory_.name()}};
   open["op"] = schedule::name(problem_.op);
   open["type"] = schedule::name(problem_.type);
   open["rhs"] = problem_.rhs;

@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <cmath>
-#include <cstring>
 
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
@@ -19,15 +18,9 @@ constexpr uint32_t kMaxMessageBytes = 1u << 28;
 
 }  // namespace
 
-Channel::~Channel() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 std::pair<Channel, Channel> Channel::pair() {
   int fds[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
-    throw EnvironmentError(fmt::format("socketpair: {}", std::strerror(errno)));
-  }
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) throw os_error("socketpair");
   return {Channel(fds[0]), Channel(fds[1])};
 }
 
@@ -37,7 +30,7 @@ bool Channel::send(const nlohmann::json& message) {
   std::string bytes(reinterpret_cast<const char*>(&length), sizeof length);
   bytes += body;
   for (size_t sent = 0; sent < bytes.size();) {
-    const ssize_t count = ::send(fd_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    const ssize_t count = ::send(fd(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return false;
     sent += static_cast<size_t>(count);
@@ -48,7 +41,7 @@ bool Channel::send(const nlohmann::json& message) {
 bool Channel::read_all(void* data, size_t bytes) {
   auto* out = static_cast<char*>(data);
   while (bytes > 0) {
-    const ssize_t count = ::read(fd_, out, bytes);
+    const ssize_t count = ::read(fd(), out, bytes);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return false;
     out += count;
@@ -58,7 +51,7 @@ bool Channel::read_all(void* data, size_t bytes) {
 }
 
 Channel::Status Channel::receive(nlohmann::json& message, double timeout_s) {
-  pollfd polled{fd_, POLLIN, 0};
+  pollfd polled{fd(), POLLIN, 0};
   const int timeout_ms = timeout_s < 0 ? -1 : static_cast<int>(std::ceil(timeout_s * 1000));
   const int ready = ::poll(&polled, 1, timeout_ms);
   if (ready == 0 || (ready < 0 && errno == EINTR)) return Status::kTimeout;

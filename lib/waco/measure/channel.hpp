@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "waco/base/descriptor.hpp"
+
 namespace waco::measure {
 
 /// One end of a socket pair. Not for several threads.
@@ -12,18 +14,12 @@ class Channel {
   enum class Status { kMessage, kClosed, kTimeout };
 
   /// Takes over the descriptor.
-  explicit Channel(int fd) : fd_(fd) {}
-  ~Channel();
-  Channel(Channel&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Channel& operator=(Channel&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
+  explicit Channel(int fd) : socket_(fd) {}
 
   /// Two connected ends, both closed on exec.
   static std::pair<Channel, Channel> pair();
 
-  int fd() const { return fd_; }
+  int fd() const { return socket_.get(); }
   /// False when the other end is gone.
   bool send(const nlohmann::json& message);
   /// Waits at most `timeout_s` (forever when negative) for a message to begin. A malformed message counts as
@@ -32,7 +28,8 @@ class Channel {
 
  private:
   bool read_all(void* data, size_t bytes);
-  int fd_ = -1;
+
+  Descriptor socket_;
 };
 
 }  // namespace waco::measure

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "waco/base/error.hpp"
-#include "waco/base/files.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/process.hpp"
 #include "waco/measure/compiler_program.hpp"
 

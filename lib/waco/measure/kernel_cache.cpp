@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -17,7 +16,9 @@
 #include <system_error>
 #include <thread>
 
+#include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/unused_entries.hpp"
 #include "waco/base/version.hpp"
 #include "waco/measure/noted_compilers.hpp"
@@ -44,7 +45,7 @@ class BuildFolder {
  public:
   explicit BuildFolder(const fs::path& cache) : path_(temporary_name(cache / "build")) {
     if (::mkdir(path_.c_str(), 0700) != 0)
-      throw EnvironmentError(fmt::format("{}: can't be created: {}", path_.string(), std::strerror(errno)));
+      throw os_error(fmt::format("{}: can't be created", path_.string()));
   }
   ~BuildFolder() {
     std::error_code ignored;

@@ -9,7 +9,9 @@
 #include <optional>
 #include <utility>
 
+#include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
 #include "waco/measure/compiler_program.hpp"
 #include "waco/measure/kernel_cache.hpp"

@@ -7,7 +7,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
 #include "waco/measure/compiler.hpp"
 #include "waco/measure/compiler_program.hpp"

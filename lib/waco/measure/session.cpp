@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
 #include "waco/measure/candidate_run.hpp"
 #include "waco/measure/kernel_cache.hpp"
 #include "waco/measure/requests.hpp"

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
-#include <utility>
 
 #include "waco/base/error.hpp"
 #include "waco/base/parallel.hpp"
@@ -54,27 +53,14 @@ class Mapping {
 };
 
 /// A memory file of so many bytes, reserved at once: running out of memory later would be a SIGBUS.
-class MemoryFile {
- public:
-  explicit MemoryFile(int64_t bytes) : fd_(::memfd_create("waco-tensor", MFD_CLOEXEC)) {
-    int error = fd_ < 0 ? errno : EINTR;
-    while (fd_ >= 0 && error == EINTR) error = ::posix_fallocate(fd_, 0, bytes);  // a signal starts it anew
-    if (error == 0) return;
-    if (fd_ >= 0) ::close(fd_);
-    throw TooLargeError(
-        fmt::format("no memory for a copy of the tensor ({} bytes): {}", bytes, std::strerror(error)));
-  }
-  ~MemoryFile() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
+Descriptor memory_file(int64_t bytes) {
+  Descriptor file(::memfd_create("waco-tensor", MFD_CLOEXEC));
+  int error = file ? EINTR : errno;
+  while (file && error == EINTR) error = ::posix_fallocate(file.get(), 0, bytes);  // a signal starts it anew
+  if (error == 0) return file;
+  throw TooLargeError(
+      fmt::format("no memory for a copy of the tensor ({} bytes): {}", bytes, std::strerror(error)));
+}
 
 template <class T>
 void write_coords(char* out, const matrix::SparseTensor& tensor) {
@@ -92,7 +78,7 @@ std::vector<int64_t> read_coords(const char* in, int64_t mode, const Header& hea
 
 }  // namespace
 
-TensorMemory::TensorMemory(const matrix::SparseTensor& tensor) {
+TensorMemory::TensorMemory(const matrix::SparseTensor& tensor) : name_(tensor.name) {
   Header header;
   header.order = tensor.order();
   header.num_nonzeros = tensor.num_nonzeros();
@@ -100,8 +86,8 @@ TensorMemory::TensorMemory(const matrix::SparseTensor& tensor) {
   const int64_t largest = *std::max_element(tensor.dims.begin(), tensor.dims.end());
   header.coord_bytes = largest <= std::numeric_limits<int32_t>::max() ? 4 : 8;
 
-  MemoryFile file(header.file_bytes());
-  const Mapping mapping(file.get(), static_cast<size_t>(header.file_bytes()), PROT_READ | PROT_WRITE);
+  file_ = memory_file(header.file_bytes());
+  const Mapping mapping(fd(), static_cast<size_t>(header.file_bytes()), PROT_READ | PROT_WRITE);
   std::memcpy(mapping.data(), &header, sizeof header);
   if (header.coord_bytes == 4) {
     write_coords<int32_t>(mapping.data() + sizeof header, tensor);
@@ -110,11 +96,6 @@ TensorMemory::TensorMemory(const matrix::SparseTensor& tensor) {
   }
   std::copy(tensor.values.begin(), tensor.values.end(),
             reinterpret_cast<double*>(mapping.data() + header.file_bytes() - header.num_nonzeros * 8));
-  fd_ = file.release();
-}
-
-TensorMemory::~TensorMemory() {
-  if (fd_ >= 0) ::close(fd_);
 }
 
 matrix::SparseTensor read_tensor_memory(int fd, int threads) {

@@ -1,6 +1,9 @@
 // A sparse tensor in an anonymous memory file, the way it is handed to worker processes.
 #pragma once
 
+#include <string>
+
+#include "waco/base/descriptor.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
 
 namespace waco::measure {
@@ -11,17 +14,17 @@ class TensorMemory {
  public:
   /// Throws EnvironmentError when memory runs out.
   explicit TensorMemory(const matrix::SparseTensor& tensor);
-  ~TensorMemory();
-  TensorMemory(const TensorMemory&) = delete;
-  TensorMemory& operator=(const TensorMemory&) = delete;
 
-  int fd() const { return fd_; }
+  int fd() const { return file_.get(); }
+  /// Of the tensor, which the file does not hold.
+  const std::string& name() const { return name_; }
 
  private:
-  int fd_ = -1;
+  Descriptor file_;
+  std::string name_;
 };
 
-/// Reads the tensor back (its name is lost). Throws EnvironmentError when `fd` holds none.
+/// Reads the tensor back, but for its name. Throws EnvironmentError when `fd` holds none.
 matrix::SparseTensor read_tensor_memory(int fd, int threads = 1);
 
 }  // namespace waco::measure

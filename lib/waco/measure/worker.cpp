@@ -58,8 +58,10 @@ class Worker {
     problem.type = schedule::parse_value_type(command.at("type").get<std::string>()).value();
     problem.rhs = command.at("rhs");
     const int threads = command.at("threads");
-    bench_ = std::make_unique<Bench>(read_tensor_memory(kTensorDescriptor, threads), problem,
-                                     command.at("seed"), threads, command.at("reference_limit"));
+    matrix::SparseTensor tensor = read_tensor_memory(kTensorDescriptor, threads);
+    tensor.name = command.at("name");
+    bench_ = std::make_unique<Bench>(std::move(tensor), problem, command.at("seed"), threads,
+                                     command.at("reference_limit"));
     bench_->set_single_run(command.at("single_run_ns"));
     ::close(kTensorDescriptor);
     channel_.send({{"event", "opened"}});
@@ -132,10 +134,9 @@ class Worker {
 void prepare_to_crash() {
   const rlimit none{0, 0};
   ::setrlimit(RLIMIT_CORE, &none);
-  const int fd = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  [[maybe_unused]] const ssize_t written = ::write(fd, "1000", 4);
-  ::close(fd);
+  const Descriptor score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  if (!score) return;
+  [[maybe_unused]] const ssize_t written = ::write(score.get(), "1000", 4);
 }
 
 }  // namespace

@@ -63,15 +63,11 @@ std::map<std::string, std::string> openmp_environment(int threads) {
 }
 
 WorkerProcess::WorkerProcess(const fs::path& program, int tensor_fd, int threads)
-    : stderr_fd_(::memfd_create("waco-worker-stderr", MFD_CLOEXEC)), channel_(-1), process_([&] {
+    : stderr_(::memfd_create("waco-worker-stderr", MFD_CLOEXEC)), channel_(-1), process_([&] {
         auto [own, other] = Channel::pair();
         channel_ = std::move(own);
-        return start(program, tensor_fd, threads, other.fd(), stderr_fd_);
+        return start(program, tensor_fd, threads, other.fd(), stderr_.get());
       }()) {}
-
-WorkerProcess::~WorkerProcess() {
-  if (stderr_fd_ >= 0) ::close(stderr_fd_);
-}
 
 WorkerProcess::Reply WorkerProcess::receive(nlohmann::json& message, double timeout_s,
                                             const StopToken& stop) {
@@ -111,11 +107,11 @@ WorkerProcess::End WorkerProcess::end() {
 }
 
 std::string WorkerProcess::last_words() const {
-  if (stderr_fd_ < 0) return {};
-  const off_t size = ::lseek(stderr_fd_, 0, SEEK_END);
+  if (!stderr_) return {};
+  const off_t size = ::lseek(stderr_.get(), 0, SEEK_END);
   const off_t begin = std::max<off_t>(0, size - static_cast<off_t>(kMaxLastWords));
   std::string text(static_cast<size_t>(size - begin), '\0');
-  const ssize_t count = ::pread(stderr_fd_, text.data(), text.size(), begin);
+  const ssize_t count = ::pread(stderr_.get(), text.data(), text.size(), begin);
   text.resize(static_cast<size_t>(std::max<ssize_t>(count, 0)));
   while (!text.empty() && text.back() == '\n') text.pop_back();
   std::replace(text.begin(), text.end(), '\n', ' ');

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "waco/base/descriptor.hpp"
 #include "waco/base/process.hpp"
 #include "waco/base/signals.hpp"
 #include "waco/measure/channel.hpp"
@@ -25,9 +26,6 @@ class WorkerProcess {
 
   /// Starts `program` with the tensor's memory file. Throws EnvironmentError.
   WorkerProcess(const std::filesystem::path& program, int tensor_fd, int threads);
-  ~WorkerProcess();
-  WorkerProcess(const WorkerProcess&) = delete;
-  WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   void send(const nlohmann::json& command) { channel_.send(command); }
   /// The next message within `timeout_s`. After a stop request the worker has a short time left to finish.
@@ -43,7 +41,7 @@ class WorkerProcess {
  private:
   std::string last_words() const;
 
-  int stderr_fd_ = -1;
+  Descriptor stderr_;
   Channel channel_;
   ChildProcess process_;
 };

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "waco/base/error.hpp"
-#include "waco/base/files.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/model/ceilings.hpp"
 

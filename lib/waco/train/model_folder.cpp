@@ -4,7 +4,9 @@
 #include <set>
 
 #include "waco/base/artifact.hpp"
+#include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
 #include "waco/model/learned/cost_features.hpp"
 #include "waco/model/learned/learned_model.hpp"

@@ -11,8 +11,8 @@
 #include <numeric>
 
 #include "waco/base/clock.hpp"
+#include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
-#include "waco/base/files.hpp"
 #include "waco/base/random.hpp"
 #include "waco/model/learned/cost_features.hpp"
 #include "waco/pattern/pattern_features.hpp"

@@ -5,7 +5,7 @@
 
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
-#include "waco/base/files.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/tune/plan_file.hpp"
 
 namespace waco::tune {

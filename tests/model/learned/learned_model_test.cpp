@@ -10,6 +10,7 @@
 #include "../server_ceilings.hpp"
 #include "naive_network.hpp"
 #include "random_model.hpp"
+#include "waco/base/files.hpp"
 #include "waco/matrix/synthetic.hpp"
 #include "waco/model/learned/cost_features.hpp"
 #include "waco/model/learned/dense.hpp"

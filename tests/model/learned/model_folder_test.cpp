@@ -5,7 +5,10 @@
 #include <functional>
 
 #include "random_model.hpp"
+#include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/file_replacement.hpp"
+#include "waco/base/files.hpp"
 #include "waco/model/learned/extractor.hpp"
 #include "waco/model/learned/learned_model.hpp"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "waco/base/artifact.hpp"
+#include "waco/base/content_hash.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/base/random.hpp"

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "waco/base/error.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
 
 using waco::InputError;

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "waco/base/error.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
 #include "waco/model/learned/tensor_file.hpp"
 

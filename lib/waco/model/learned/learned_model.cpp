@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "waco/base/artifact.hpp"
+#include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/mapped_file.hpp"

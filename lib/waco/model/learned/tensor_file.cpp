@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "waco/base/error.hpp"
-#include "waco/base/files.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/mapped_file.hpp"
 #include "waco/model/learned/tensor_layout.hpp"
 

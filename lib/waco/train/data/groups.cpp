@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/dataset/dataset_file.hpp"

@@ -3,6 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/unused_entries.hpp"

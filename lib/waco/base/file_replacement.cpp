@@ -1,0 +1,214 @@
+// Files are written beside their places and renamed; what a name leads to is found first.
+#include "waco/base/file_replacement.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <random>
+#include <string>
+#include <system_error>
+
+#include "waco/base/error.hpp"
+
+namespace waco {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr int kMaxLinks = 40;  // as many as Linux follows
+
+/// What is written to by a name.
+struct Target {
+  fs::path file;                  ///< at the end of links; need not be there
+  std::optional<int> descriptor;  ///< that the name stands for, as /dev/stdout does
+  std::optional<mode_t> mode;     ///< of what is there
+
+  bool is_stream() const { return descriptor || (mode && !S_ISREG(*mode) && !S_ISDIR(*mode)); }
+};
+
+/// Of this process, when the file is its entry in /proc/self/fd. What that leads to may be a file: opened by
+/// its name it would be written from its start, and replaced it would not be what the descriptor writes to.
+std::optional<int> descriptor_at(const fs::path& file) {
+  std::error_code error, absent;
+  const fs::path folder = fs::canonical(file.parent_path(), error);
+  const bool own = folder == fs::canonical("/proc/self/fd", absent) ||
+                   folder == fs::canonical("/proc/thread-self/fd", absent);
+  if (error || !own) return std::nullopt;
+  const std::string name = file.filename();
+  int number = 0;
+  const auto [end, fault] = std::from_chars(name.data(), name.data() + name.size(), number);
+  return fault == std::errc() ? std::optional(number) : std::nullopt;
+}
+
+/// Whether `link` leads where its text says. In /proc, links to pipes of other processes have a text that is
+/// no name.
+bool leads_to(const fs::path& link, const fs::path& next) {
+  struct stat reached {};
+  struct stat named {};
+  if (::stat(link.c_str(), &reached) != 0) return true;  // there is nothing yet
+  return ::stat(next.c_str(), &named) == 0 && reached.st_dev == named.st_dev &&
+         reached.st_ino == named.st_ino;
+}
+
+/// None where links have no end.
+std::optional<Target> find_target(const fs::path& file) {
+  if (file == "-") return Target{file, STDOUT_FILENO, std::nullopt};
+  Target target{file, std::nullopt, std::nullopt};
+  for (int num_links = 0;; ++num_links) {
+    target.descriptor = descriptor_at(target.file);
+    if (target.descriptor) return target;
+    std::error_code none;
+    const fs::path next = target.file.parent_path() / fs::read_symlink(target.file, none);
+    if (none || !leads_to(target.file, next)) break;
+    if (num_links == kMaxLinks) return std::nullopt;
+    target.file = next;
+  }
+  struct stat status {};
+  if (::stat(target.file.c_str(), &status) == 0) target.mode = status.st_mode;
+  return target;
+}
+
+/// Throws EnvironmentError where links have no end.
+Target target_of(const fs::path& file) {
+  const std::optional<Target> target = find_target(file);
+  if (!target) throw EnvironmentError(fmt::format("{}: too many links", file.string()));
+  return *target;
+}
+
+/// For the same file the same, whether it is there or not.
+fs::path place_of(const fs::path& file) {
+  const std::optional<Target> target = find_target(file);
+  std::error_code error;
+  const fs::path whole = fs::absolute(target ? target->file : file, error);
+  const fs::path folder = fs::weakly_canonical(whole.parent_path(), error);
+  return (error ? whole.parent_path() : folder) / whole.filename();
+}
+
+bool write_all(int fd, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    content.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+[[noreturn]] void fail(const fs::path& file, const char* what) {
+  throw os_error(fmt::format("{}: {}", file.string(), what));
+}
+
+}  // namespace
+
+fs::path temporary_name(const fs::path& file) {
+  // Numbers of processes are not enough: containers and machines that share a folder have the same.
+  static const uint64_t process = (uint64_t{std::random_device{}()} << 32) | std::random_device{}();
+  static std::atomic<int> counter{0};
+  fs::path name = file;
+  name += fmt::format(".tmp.{:016x}.{}", process, counter++);
+  return name;
+}
+
+bool is_stream(const fs::path& file) {
+  const std::optional<Target> target = find_target(file);
+  return target && target->is_stream();
+}
+
+bool same_file(const fs::path& a, const fs::path& b) {
+  if (is_stream(a) || is_stream(b)) return false;
+  std::error_code error;
+  return fs::equivalent(a, b, error) || place_of(a) == place_of(b);
+}
+
+bool same_descriptor(const fs::path& a, const fs::path& b) {
+  const std::optional<Target> first = find_target(a), second = find_target(b);
+  return first && second && first->descriptor && first->descriptor == second->descriptor;
+}
+
+FileReplacement::FileReplacement(const fs::path& file) : file_(file == "-" ? "stdout" : file) {
+  const Target target = target_of(file);
+  target_ = target.file;
+  if (target.mode && S_ISDIR(*target.mode))
+    throw EnvironmentError(fmt::format("{}: is a folder", file.string()));
+  if (target.descriptor) {
+    to_ = Descriptor(::fcntl(*target.descriptor, F_DUPFD_CLOEXEC, 0));
+  } else if (target.is_stream()) {
+    to_ = Descriptor(::open(target_.c_str(), O_WRONLY | O_CLOEXEC));
+  } else {
+    temporary_ = temporary_name(target_);
+    to_ = Descriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  }
+  if (!to_) fail(file_, "can't be written");
+  if (target.mode && !temporary_.empty()) (void)::fchmod(fd(), *target.mode & 07777);
+}
+
+FileReplacement::~FileReplacement() {
+  to_.close();
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void FileReplacement::write(std::string_view content) {
+  if (write_all(fd(), content)) return;
+  if (errno == EPIPE) throw ReaderGone();
+  fail(file_, "can't be written");
+}
+
+void FileReplacement::sync() {
+  if (!temporary_.empty() && ::fsync(fd()) != 0) fail(file_, "can't be written");
+}
+
+void FileReplacement::commit() {
+  if (temporary_.empty()) return;
+  sync();
+  if (::rename(temporary_.c_str(), target_.c_str()) == 0) return temporary_.clear();
+  // A file that is mounted by itself, as into a container, can only be written in place.
+  if (errno != EBUSY && errno != EXDEV) fail(file_, "can't be replaced");
+  std::error_code error;
+  if (!fs::copy_file(temporary_, target_, fs::copy_options::overwrite_existing, error))
+    throw EnvironmentError(fmt::format("{}: can't be replaced: {}", file_.string(), error.message()));
+  // The temporary file has the only copy on the disk until then.
+  const Descriptor copied(::open(target_.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!copied || ::fsync(copied.get()) != 0) fail(file_, "can't be written");
+}
+
+void check_can_be_written(const fs::path& file) {
+  const Target target = target_of(file);
+  // Whoever reads a pipe takes its being closed for the end.
+  if (target.descriptor || !target.is_stream()) const FileReplacement opened(file);
+}
+
+void write_file_atomically(const fs::path& file, std::string_view content) {
+  FileReplacement replacement(file);
+  replacement.write(content);
+  replacement.commit();
+}
+
+void replace_folder(const fs::path& fresh, const fs::path& folder) {
+  std::error_code error;
+  fs::path target = fs::canonical(folder, error);
+  if (error) target = folder;                                // nothing there
+  if (::rename(fresh.c_str(), target.c_str()) == 0) return;  // or an empty folder
+  if (errno != ENOTEMPTY && errno != EEXIST) fail(folder, "can't be replaced");
+  fs::path old = fresh;
+  if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) != 0) {
+    // Not every file system can exchange names: for a moment there is no folder, never a half one.
+    if (errno != EINVAL && errno != ENOSYS) fail(folder, "can't be replaced");
+    old = temporary_name(target);
+    if (::rename(target.c_str(), old.c_str()) != 0) fail(folder, "can't be replaced");
+    if (::rename(fresh.c_str(), target.c_str()) != 0) {
+      const int cause = errno;
+      const bool is_back = ::rename(old.c_str(), target.c_str()) == 0;
+      errno = cause;
+      fail(is_back ? folder : old, is_back ? "can't be replaced" : "could be neither replaced nor put back");
+    }
+  }
+  fs::remove_all(old, error);  // the old content; what stays behind does no harm
+}
+
+}  // namespace waco
