@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <functional>
 
 #include "../scoped_variable.hpp"
 #include "waco/base/error.hpp"
@@ -34,6 +35,17 @@ TEST_CASE("ceilings: JSON gives back the same numbers", "[model]") {
   const Ceilings back = ceilings_from_json(to_json(c));
   CHECK(to_json(back) == to_json(c));
   CHECK(back.threads == 4);
+  const auto refuses = [&](const std::function<void(nlohmann::json&)>& edit) {
+    nlohmann::json json = to_json(c);
+    edit(json);
+    INFO(json);
+    CHECK_THROWS_AS(ceilings_from_json(json), waco::UsageError);
+  };
+  refuses([](auto& json) { json["vector_bytes"] = -64; });
+  refuses([](auto& json) { json["threads"] = 0; });
+  refuses([](auto& json) { json["fma_f32_gflops"] = {0, 0}; });
+  refuses([](auto& json) { json["levels"][2]["read_all_gb_per_s"] = -1; });
+  refuses([](auto& json) { json["gather_all"] = nlohmann::json::array(); });
 }
 
 TEST_CASE("ceilings: the second run reads what the first one measured", "[model]") {

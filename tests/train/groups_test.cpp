@@ -41,6 +41,7 @@ TEST_CASE("groups: records of one pattern and problem are ranked together, witho
   censored.censored = true;
   dataset::Record wide = sample_record("mesh", 32);
   wide.problem.type = schedule::ValueType::kF64;
+  wide.plan.replace(0, 8, "spmv f64");
   const auto file = files.write("a", {sample_record("mesh", 16, 2.0), sample_record("graph", 16), failed,
                                       censored, sample_record("graph", 2), wide});
   const Records records = load_records({file}, std::nullopt);
@@ -178,4 +179,39 @@ TEST_CASE("groups: labels order what is apart by more than noise, and censored o
   CHECK(is_slower(least, fast, 0.1F));
   CHECK_FALSE(is_slower({1, 0.01F, false}, least, 0.1F));
   CHECK_FALSE(is_slower({1, 0.01F, true}, least, 0.1F));
+}
+
+TEST_CASE("groups: a point that a file has twice is learned from once", "[train]") {
+  Files files;
+  const std::vector<dataset::Record> records{sample_record("mesh", 16), sample_record("mesh", 8),
+                                             sample_record("mesh", 16)};
+  const Records once = load_records({files.write("a", records)}, std::nullopt);
+  CHECK(once.num_records == 2);
+  REQUIRE(once.groups.size() == 1);
+  CHECK(once.groups[0].size() == 2);
+}
+
+TEST_CASE("groups: records and ceilings that contradict themselves are refused", "[train]") {
+  Files files;
+  dataset::Record record = sample_record("mesh", 16);
+  record.problem = {schedule::Op::kSpmv, schedule::ValueType::kF64, 1};  // the plan is one of f32
+  const auto load = [&](const dataset::Record& r) {
+    return load_records({files.write("a", {sample_record("mesh", 4), r})}, std::nullopt);
+  };
+  CHECK_THROWS_WITH(load(record), Catch::Contains("another problem"));
+  const auto refused = [&](const std::string& reason, const auto& change) {
+    dataset::Record changed = sample_record("mesh", 16);
+    change(changed);
+    INFO(reason);
+    CHECK_THROWS_AS(load(changed), InputError);
+    CHECK_THROWS_WITH(load(changed), Catch::Contains("a:3: ") && Catch::Contains(reason));
+  };
+  refused("threads is 100000", [](auto& r) { r.threads = 100000; });
+  refused("threads is 0", [](auto& r) { r.threads = 0; });
+  refused("rhs is -3", [](auto& r) { r.problem.rhs = -3; });
+  refused("rows is -1", [](auto& r) { r.dims[0] = -1; });
+  refused("nnz is -5", [](auto& r) { r.num_nonzeros = -5; });
+  refused("time_ns is -1", [](auto& r) { r.time_ns = -1; });
+  refused("sample of it is negative", [](auto& r) { r.samples_ns[0] = -1; });
+  CHECK_NOTHROW(load(sample_record("mesh", 16)));
 }

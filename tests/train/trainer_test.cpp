@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "small_dataset.hpp"
@@ -262,6 +263,25 @@ TEST_CASE("trainer: a checkpoint of other options, or a damaged one, is refused"
   other = options_of(2);
   other.start = "human and the weights of another model";
   CHECK_THROWS_AS(train(other), UsageError);
+  const std::filesystem::path state = folder.path() / "checkpoint.json";
+  const std::string whole = read_file(state);
+  const auto refuses = [&](const std::string& key, const nlohmann::json& value) {
+    INFO(key << " = " << value);
+    nlohmann::json document = nlohmann::json::parse(whole);
+    document[key] = value;
+    write_file_atomically(state, document.dump());
+    CHECK_THROWS_AS(train(options_of(2)), InputError);
+    CHECK_THROWS_WITH(train(options_of(2)), Catch::Contains("checkpoint.json: is damaged"));
+  };
+  refuses("best", 99999);
+  refuses("best", "first");
+  refuses("history", nlohmann::json::array());
+  refuses("steps", -5);
+  refuses("epoch", 7);
+  refuses("tensors", 5);
+  refuses("options", nullptr);
+  write_file_atomically(state, whole);
+  CHECK_NOTHROW(train(options_of(2)));
   write_file_atomically(folder.path() / "checkpoint-2.safetensors", "nonsense");
   CHECK_THROWS_AS(train(options_of(2)), InputError);
 }

@@ -37,6 +37,12 @@ nlohmann::ordered_json artifact_header(std::string_view format, int version, std
   return header;
 }
 
+std::string_view fault_text(const nlohmann::json::exception& fault) {
+  const std::string_view text = fault.what();
+  const size_t end = text.find("] ");
+  return end == std::string_view::npos ? text : text.substr(end + 2);
+}
+
 int check_artifact(const nlohmann::json& artifact, const std::filesystem::path& file, std::string_view format,
                    int max_version, int64_t line) {
   const auto fail = [&](const std::string& message) { throw InputError(file.string(), line, message); };

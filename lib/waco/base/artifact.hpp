@@ -16,6 +16,9 @@ nlohmann::ordered_json created_by(std::string_view program, std::string_view com
 nlohmann::ordered_json artifact_header(std::string_view format, int version, std::string_view program,
                                        std::string_view command, const nlohmann::json& machine);
 
+/// What is wrong with a document, as nlohmann-json's exceptions say it behind their numbers.
+std::string_view fault_text(const nlohmann::json::exception& fault);
+
 /// Checks the header of a parsed artifact: throws InputError naming `file` when it isn't an object, is of
 /// another format, or newer than `max_version` (both versions are named). Unknown keys are ignored. Returns
 /// its version. `line` (0: none) is named in errors.

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
 
 namespace waco {
@@ -28,7 +29,7 @@ struct JsonLine {
     try {
       return parse(document);
     } catch (const nlohmann::json::exception& fault) {
-      refuse(fault.what());
+      refuse(fault_text(fault));
     } catch (const UsageError& fault) {
       refuse(fault.what());
     }

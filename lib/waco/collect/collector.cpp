@@ -156,8 +156,9 @@ class Collection {
     try {
       return model::ceilings_from_json(found[0]);
     } catch (const nlohmann::json::exception&) {
-      throw InputError(options_.output.string(), 1, "the ceilings of its machine are damaged");
+    } catch (const UsageError&) {
     }
+    throw InputError(options_.output.string(), 1, "the ceilings of its machine are damaged");
   }
 
   int64_t num_planned() const {

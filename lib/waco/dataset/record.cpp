@@ -1,11 +1,14 @@
 // Records as JSON, and the split of originals.
 #include "waco/dataset/record.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
+#include "waco/schedule/legality.hpp"
 
 namespace waco::dataset {
 namespace {
@@ -27,6 +30,17 @@ Enum known(const json& document, const char* field, Parse parse) {
   const auto value = parse(text);
   if (!value) throw UsageError(fmt::format("unknown {} '{}'", field, text));
   return *value;
+}
+
+/// Throws UsageError beyond the bounds.
+int64_t bounded(const json& document, const char* field, int64_t least,
+                int64_t most = std::numeric_limits<int64_t>::max()) {
+  const json& value = document.at(field);
+  // What does not fit would be wrapped.
+  const bool fits = !value.is_number_float() && (!value.is_number_unsigned() || value <= most);
+  const auto number = value.get<int64_t>();
+  if (fits && number >= least && number <= most) return number;
+  throw UsageError(fmt::format("its {} is {}", field, value.dump()));
 }
 
 std::optional<Split> parse_split(std::string_view text) {
@@ -103,7 +117,17 @@ nlohmann::ordered_json to_json(const Record& record) {
 schedule::Problem problem_from_json(const json& document) {
   return {known<schedule::Op>(document, "op", schedule::parse_op),
           known<schedule::ValueType>(document, "type", schedule::parse_value_type),
-          document.at("rhs").get<int64_t>()};
+          bounded(document, "rhs", 1, schedule::kMaxRhs)};
+}
+
+schedule::SuperSchedule point_of(const Record& record, const std::filesystem::path& dataset) {
+  try {
+    schedule::SuperSchedule point = schedule::parse(record.plan);
+    if (!(point.problem == record.problem)) throw UsageError("its plan is of another problem");
+    return point;
+  } catch (const UsageError& fault) {
+    throw InputError(dataset.string(), 0, fmt::format("a record of {}: {}", record.matrix, fault.what()));
+  }
 }
 
 Record record_from_json(const json& document) {
@@ -112,20 +136,22 @@ Record record_from_json(const json& document) {
   record.matrix_hash = document.at("matrix_hash");
   record.original = document.value("original", record.matrix);
   record.source = document.value("source", "");
-  record.dims = {document.at("rows"), document.at("cols")};
-  if (document.contains("depth")) record.dims.push_back(document.at("depth"));
-  record.num_nonzeros = document.at("nnz");
+  record.dims = {bounded(document, "rows", 0), bounded(document, "cols", 0)};
+  if (document.contains("depth")) record.dims.push_back(bounded(document, "depth", 0));
+  record.num_nonzeros = bounded(document, "nnz", 0);
   record.split = known<Split>(document, "split", parse_split);
   record.problem = problem_from_json(document);
-  record.threads = document.at("threads");
+  record.threads = static_cast<int>(bounded(document, "threads", 1, schedule::kMaxThreads));
   record.seed = document.value("seed", uint64_t{0});
   record.stratum = document.at("stratum");
   record.plan = document.at("plan");
   record.status = known<measure::Status>(document, "status", measure::parse_status);
   record.message = document.value("message", "");
   record.samples_ns = document.at("samples_ns").get<std::vector<int64_t>>();
-  record.time_ns = document.at("time_ns");
-  record.fixed_csr_ns = document.at("fixed_csr_ns");
+  if (std::ranges::any_of(record.samples_ns, [](int64_t sample) { return sample < 0; }))
+    throw UsageError("a sample of it is negative");
+  record.time_ns = bounded(document, "time_ns", 0);
+  record.fixed_csr_ns = bounded(document, "fixed_csr_ns", 0);
   record.speedup = document.at("speedup");
   record.censored = document.value("censored", false);
   record.rejected_share = document.value("rejected_share", 0.0);

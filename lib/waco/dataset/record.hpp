@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -10,7 +11,7 @@
 #include <vector>
 
 #include "waco/measure/measurement.hpp"
-#include "waco/schedule/op.hpp"
+#include "waco/schedule/super_schedule.hpp"
 
 namespace waco::dataset {
 
@@ -65,8 +66,11 @@ void set_measurement(Record& record, const measure::Measurement& measurement);
 
 /// Keys as docs/file-formats.md has them.
 nlohmann::ordered_json to_json(const Record& record);
-/// Throws nlohmann::json::exception or UsageError when it is not a record.
+/// Throws nlohmann::json::exception or UsageError when it is not a record, or one of impossible numbers.
 Record record_from_json(const nlohmann::json& document);
+/// The plan. Throws InputError, naming the dataset, where it is none or one of another problem than the
+/// record's.
+schedule::SuperSchedule point_of(const Record& record, const std::filesystem::path& dataset);
 /// `op`, `type` and `rhs` of a record of any kind. Throws as record_from_json.
 schedule::Problem problem_from_json(const nlohmann::json& document);
 

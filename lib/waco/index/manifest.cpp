@@ -61,6 +61,8 @@ Manifest read_manifest(const fs::path& folder) {
   const json document = read_artifact(file, kIndexFormat, kIndexVersion);
   try {
     return parse(document);
+  } catch (const nlohmann::json::exception& fault) {
+    throw InputError(file.string(), 0, fmt::format("is damaged: {}", fault_text(fault)));
   } catch (const std::exception& fault) {
     throw InputError(file.string(), 0, fmt::format("is damaged: {}", fault.what()));
   }

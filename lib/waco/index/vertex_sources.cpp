@@ -45,15 +45,6 @@ void check_op(const dataset::Record& record, Op op, const std::filesystem::path&
                                schedule::name(record.problem.op), schedule::name(op)));
 }
 
-/// Throws InputError when the record's plan is none.
-SuperSchedule point_of(const dataset::Record& record, const std::filesystem::path& dataset) {
-  try {
-    return schedule::parse(record.plan);
-  } catch (const UsageError& fault) {
-    throw InputError(dataset.string(), 0, fmt::format("a record of {}: {}", record.matrix, fault.what()));
-  }
-}
-
 constexpr size_t kFastest = 3;
 
 void keep_fastest(std::vector<dataset::Record>& fastest, dataset::Record&& record) {
@@ -78,7 +69,7 @@ class Neighbours {
       if (next_ == records_->size()) return false;
       const dataset::Record& record = (*records_)[next_++];
       const schedule::ScheduleSpace space(record.problem, record.dims, {.max_threads = record.threads});
-      points_ = space.neighbours(point_of(record, *dataset_));
+      points_ = space.neighbours(dataset::point_of(record, *dataset_));
       threads_ = record.threads;
       at_ = 0;
     }
@@ -100,7 +91,7 @@ int64_t add_dataset(VertexList& vertices, const std::filesystem::path& dataset, 
   fastest.file = dataset;
   dataset::read_dataset(dataset, [&](dataset::Record&& record) {
     check_op(record, vertices.op(), dataset);
-    if (record.ok()) vertices.add(point_of(record, dataset), record.threads);
+    if (record.ok()) vertices.add(dataset::point_of(record, dataset), record.threads);
     if (!record.timed()) return;
     const auto& [op, type, rhs] = record.problem;
     const std::string where = fmt::format("{} {} {}", record.matrix_hash, schedule::name(type), rhs);

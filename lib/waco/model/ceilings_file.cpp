@@ -64,6 +64,7 @@ bool is_old(const std::filesystem::path& path) {
 
 /// Rates and costs of a file that was edited or torn must not become divisions by zero.
 bool plausible(const Ceilings& c) {
+  if (c.threads < 1 || (c.vector_bytes != 16 && c.vector_bytes != 32 && c.vector_bytes != 64)) return false;
   for (const auto& level : c.levels)
     if (!(level.read_one > 0) || !(level.read_all > 0) || level.capacity_bytes <= 0) return false;
   return c.fma_f32_one > 0 && c.fma_f32_all > 0 && c.fma_f64_one > 0 && c.fma_f64_all > 0 &&
@@ -85,13 +86,15 @@ bool load(const std::filesystem::path& path, Ceilings& wanted) {
     if (json.at("format") != kFormat || json.at("version") != kVersion) return false;
     if (json.at("hardware") != hardware()) return false;
     Ceilings found = ceilings_from_json(json);
-    if (found.cpu != wanted.cpu || found.threads != wanted.threads || !plausible(found)) return false;
+    if (found.cpu != wanted.cpu || found.threads != wanted.threads) return false;
     // Threads on other cores may have more or fewer L3 caches behind them.
     if (found.levels[2].capacity_bytes != wanted.levels[2].capacity_bytes) return false;
     if (found.disturbed && is_old(path)) return false;
     wanted = std::move(found);
     return true;
   } catch (const nlohmann::json::exception&) {
+    return false;
+  } catch (const UsageError&) {
     return false;
   }
 }
@@ -162,6 +165,7 @@ Ceilings ceilings_from_json(const nlohmann::json& json) {
   c.barrier_ns = json.at("barrier_ns").get<double>();
   c.grab_ns = json.at("grab_ns").get<double>();
   c.short_loop_ns = json.at("short_loop_ns").get<double>();
+  if (!plausible(c)) throw UsageError("ceilings that no machine has");
   return c;
 }
 

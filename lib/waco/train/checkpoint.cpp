@@ -62,13 +62,19 @@ std::optional<Checkpoint> CheckpointFolder::read() const {
   Checkpoint checkpoint;
   checkpoint.state = read_artifact(folder_ / kState, kFormat, kVersion);
   std::error_code error;
-  const fs::path tensors = folder_ / checkpoint.state.value("tensors", "");
+  for (const char* key : {"tensors", "tensors_hash", "options"})
+    if (!checkpoint.state.contains(key) || !checkpoint.state[key].is_string()) fail();
+  const fs::path tensors = folder_ / checkpoint.state["tensors"].get<std::string>();
   if (!fs::is_regular_file(tensors, error) ||
-      content_hash(read_file(tensors)) != checkpoint.state.value("tensors_hash", ""))
+      content_hash(read_file(tensors)) != checkpoint.state["tensors_hash"])
     throw InputError(tensors.string(), 0,
                      "is not the file that checkpoint.json names; delete the checkpoint to train anew");
   checkpoint.tensors = model::TensorFile::read(tensors);
   return checkpoint;
+}
+
+void CheckpointFolder::fail() const {
+  throw InputError((folder_ / kState).string(), 0, "is damaged; delete the checkpoint to train anew");
 }
 
 bool CheckpointFolder::holds_others() const {

@@ -27,6 +27,8 @@ class CheckpointFolder {
   void write(const Checkpoint& checkpoint);
   /// nullopt when there is none. Throws InputError for a damaged one.
   std::optional<Checkpoint> read() const;
+  /// Throws the InputError of a damaged checkpoint.
+  [[noreturn]] void fail() const;
   bool exists() const;
   /// Whether something there is of another making.
   bool holds_others() const;

@@ -96,16 +96,15 @@ class Training {
       spdlog::info("no checkpoint to continue from; training starts anew");
       return;
     }
-    if (found->state.value("options", "") != fingerprint_)
+    if (found->state.at("options") != fingerprint_)
       throw UsageError(
           "the checkpoint was written with other options or other data; delete it to train anew, or name "
           "another "
           "folder");
+    const int64_t num_steps = read_progress(found->state);
     network_.load(sub_file(found->tensors, "weights."));
     best_weights_ = sub_file(found->tensors, "best.");
-    optimizer_.load(found->tensors, found->state.at("steps"));
-    history_.best = found->state.at("best");
-    for (const auto& epoch : found->state.at("history")) history_.epochs.push_back(epoch_from_json(epoch));
+    optimizer_.load(found->tensors, num_steps);
     spdlog::info("continues after epoch {}", history_.epochs.size());
   }
 
@@ -126,6 +125,21 @@ class Training {
   }
 
  private:
+  /// Returns the number of steps of the optimizer. Throws InputError where the numbers are of no run.
+  int64_t read_progress(const nlohmann::json& state) {
+    try {
+      const int64_t num_steps = state.at("steps");
+      history_.best = state.at("best");
+      for (const auto& epoch : state.at("history")) history_.epochs.push_back(epoch_from_json(epoch));
+      const std::ptrdiff_t num_epochs = std::ssize(history_.epochs);
+      if (num_steps >= 0 && history_.best >= 0 && history_.best <= num_epochs &&
+          state.at("epoch") == num_epochs)
+        return num_steps;
+    } catch (const nlohmann::json::exception&) {
+    }
+    checkpoint_.fail();
+  }
+
   bool out_of_patience(int number) const {
     return options_.patience > 0 && history_.best > 0 && number > history_.best + options_.patience;
   }

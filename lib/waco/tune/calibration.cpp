@@ -45,7 +45,7 @@ constexpr int kTraining_s = 3600;  ///< of a model, at most
 /// Whether a model was judged by matrices, and all of them by `share` are judged by here too: it was trained
 /// with the same division, and has not learned from what it is judged by now.
 bool has_same_division(const fs::path& model, double share) {
-  const json manifest = read_artifact(model / "model.json", model::kModelFormat, model::kModelVersion);
+  const json manifest = model::read_model_manifest(model);
   const json data = manifest.value("dataset", json::object());
   const json resplit = data.value("resplit", json());
   if (!resplit.is_object() && share != kValidationShares[0]) return false;
@@ -81,8 +81,7 @@ class Calibration {
       : options_(options),
         stop_(stop),
         op_(schedule::name(options.op)),
-        manifest_(
-            read_artifact(options.start.model / "model.json", model::kModelFormat, model::kModelVersion)),
+        manifest_(model::read_model_manifest(options.start.model)),
         threads_(std::to_string(threads_or_all(options.threads))) {
     const fs::path user = user_data_folder();
     if (user.empty()) throw EnvironmentError("there is no home folder to keep a model in; set XDG_DATA_HOME");
@@ -104,7 +103,7 @@ class Calibration {
     Trained whole = train("network", true);
     if (whole.score.right_pairs > best.score.right_pairs + kClearlyBetter) std::swap(best, whole);
     result_.after = best.score;
-    if (result_.after.right_pairs < result_.before.right_pairs ||
+    if (result_.after.right_pairs <= result_.before.right_pairs ||
         (result_.own && result_.after.right_pairs <= result_.own->right_pairs))
       return result_;
     add_index(best.folder);

@@ -78,6 +78,8 @@ TunedPlans TunedPlans::read(const fs::path& file) {
     result.plans_.push_back(checked_plan({whole, 0, file, kKind}));
   } else {
     result.plans_ = read_lines(file);
+    if (result.plans_.empty())
+      throw InputError(file.string(), 0, fmt::format("is not {}: it is empty or cut off", kKind));
   }
   if (result.problems().empty()) throw InputError(file.string(), 0, "holds no plan: that run found none");
   return result;

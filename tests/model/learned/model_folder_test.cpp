@@ -93,6 +93,16 @@ TEST_CASE("model_folder: manifests of other kinds and versions are refused", "[m
   refuses("wrong kind", [](auto& m) { m["op"] = 5; });
   refuses("wrong kind", [](auto& m) { m.erase("dims"); });
   refuses("wrong kind", [](auto& m) { m["dims"] = "many"; });
+  for (const nlohmann::ordered_json& machine :
+       {nlohmann::ordered_json(3), nlohmann::ordered_json::array(), nlohmann::ordered_json{{"cpu", 5}},
+        nlohmann::ordered_json{{"cpu", "A"}, {"caches", "no"}}})
+    refuses("wrong kind", [&](auto& m) { m["machine"] = machine; });
+  refuses("wrong kind", [](auto& m) { m["dataset"] = 5; });
+  refuses("wrong kind", [](auto& m) { m["dataset"] = {{"machines", 5}}; });
+  refuses("wrong kind", [](auto& m) { m["dataset"] = {{"validation_originals", {1, 2}}}; });
+  refuses("wrong kind", [](auto& m) { m["rhs"] = "256"; });
+  refuses("wrong kind", [](auto& m) { m["weights_hash"] = 5; });
+  refuses("types", [](auto& m) { m["types"] = nlohmann::ordered_json::array(); });
   refuses("encoding of its op", [](auto& m) { m["dims"]["categories"][0] = 3; });
   refuses("encoding of its op", [](auto& m) { m["op"] = "mttkrp"; });
   refuses("dims.hidden", [](auto& m) { m["dims"]["hidden"] = 65; });

@@ -17,6 +17,18 @@ namespace waco::model {
 namespace fs = std::filesystem;
 namespace {
 
+/// Those that a manifest names, the model's own first.
+std::vector<Machine> machines_of(const nlohmann::json& manifest) {
+  std::vector<Machine> machines;
+  const auto add = [&](const nlohmann::json& machine) {
+    if (!machine.is_null() && !machine.value("cpu", "").empty()) machines.push_back(machine.get<Machine>());
+  };
+  add(manifest.value("machine", nlohmann::json::object()));
+  const nlohmann::json dataset = manifest.value("dataset", nlohmann::json::object());
+  for (const nlohmann::json& machine : dataset.value("machines", nlohmann::json::array())) add(machine);
+  return machines;
+}
+
 class FolderReader {
  public:
   explicit FolderReader(const fs::path& folder)
@@ -34,6 +46,7 @@ class FolderReader {
       if (std::find(names.begin(), names.end(), extractor) == names.end())
         fail(fmt::format("its extractor {} is unknown; use a newer program", extractor));
       check_encoding(*op);
+      check_origin();
       op_ = *op;
       extractor_ = extractor;
     });
@@ -108,6 +121,16 @@ class FolderReader {
         dims.at("level_vars").get<int64_t>() != layout.num_level_vars ||
         dims.at("loop_vars").get<int64_t>() != layout.num_loop_vars)
       fail("its dims are not those of the encoding of its op");
+  }
+
+  /// Which weights it has, and where and of what it has learned, which has not to be there.
+  void check_origin() const {
+    (void)manifest_.at("weights_hash").get<std::string>();
+    (void)machines_of(manifest_);
+    const nlohmann::json dataset = manifest_.value("dataset", nlohmann::json::object());
+    (void)dataset.value("validation_originals", std::vector<std::string>());
+    (void)manifest_.value("rhs", std::vector<int64_t>());
+    if (manifest_.value("types", std::vector<std::string>{"f32"}).empty()) fail("its types are none");
   }
 
   void check_dims(const LearnedModel::Weights& weights) const {
@@ -185,14 +208,7 @@ schedule::Op LearnedModel::op() const {
 }
 
 std::vector<Machine> LearnedModel::machines() const {
-  std::vector<Machine> machines;
-  const auto add = [&](const nlohmann::json& machine) {
-    if (!machine.value("cpu", "").empty()) machines.push_back(machine.get<Machine>());
-  };
-  add(manifest().value("machine", nlohmann::json::object()));
-  const nlohmann::json dataset = manifest().value("dataset", nlohmann::json::object());
-  for (const nlohmann::json& machine : dataset.value("machines", nlohmann::json::array())) add(machine);
-  return machines;
+  return machines_of(manifest());
 }
 
 const nlohmann::json& LearnedModel::manifest() const {

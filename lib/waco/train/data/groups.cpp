@@ -76,7 +76,13 @@ class Loading {
         dataset::read_dataset(file, [&](Record&& record) { records.push_back(std::move(record)); });
     if (number == 0) result_.machine = found.header.machine;
     const std::vector<std::shared_ptr<const model::Ceilings>> ceilings = ceilings_of(found.header, file);
-    for (Record& record : records) {
+    std::set<std::string> keys;
+    int64_t num_repeated = 0;
+    for (const Record& record : records) {
+      if (!keys.insert(dataset::key(record)).second) {
+        ++num_repeated;
+        continue;
+      }
       const auto place = static_cast<size_t>(record.machine.value_or(0));
       if (record.machine && place >= found.header.machines.size())
         throw InputError(file.string(), 0,
@@ -87,6 +93,9 @@ class Loading {
                           fmt::format("{} {}", number, record.machine.value_or(-1))};
       add(file, record, origin);
     }
+    if (num_repeated > 0)
+      spdlog::warn("{}: {} records are of a point that an earlier one is of; they are left out",
+                   file.string(), num_repeated);
     result_.files.push_back({{"name", file.filename().string()},
                              {"records", records.size()},
                              {"hash", content_hash(read_file(file))}});
@@ -120,10 +129,11 @@ class Loading {
       for (const nlohmann::json& json : header.ceilings)
         ceilings.push_back(
             json.is_null() ? nullptr : std::make_shared<model::Ceilings>(model::ceilings_from_json(json)));
+      return ceilings;
     } catch (const nlohmann::json::exception&) {
-      throw InputError(file.string(), 1, "the ceilings of a machine are damaged");
+    } catch (const UsageError&) {
     }
-    return ceilings;
+    throw InputError(file.string(), 1, "the ceilings of a machine are damaged");
   }
 
   void add(const std::filesystem::path& file, const Record& record, const Origin& origin) {
@@ -136,7 +146,7 @@ class Loading {
       ++result_.num_failed;
       return;
     }
-    schedule::SuperSchedule point = parsed(file, record);
+    schedule::SuperSchedule point = dataset::point_of(record, file);
     const std::string key =
         fmt::format("{} {} {} {} {} {}", origin.key, record.matrix_hash, schedule::name(record.problem.type),
                     record.problem.rhs, record.threads, point.format.clustered);
@@ -145,14 +155,6 @@ class Loading {
     Group& group = result_.groups[place->second];
     group.points.push_back(std::move(point));
     group.labels.push_back(label_of(record));
-  }
-
-  static schedule::SuperSchedule parsed(const std::filesystem::path& file, const Record& record) {
-    try {
-      return schedule::parse(record.plan);
-    } catch (const UsageError& fault) {
-      throw InputError(file.string(), 0, fmt::format("a record of {}: {}", record.matrix, fault.what()));
-    }
   }
 
   /// Costs become shares of the time of CSR with clustered rows, as models predict them; where that was not
