@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <iterator>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "../model/learned/random_model.hpp"
 #include "waco/base/files.hpp"
@@ -258,4 +260,22 @@ TEST_CASE("structures: matrices share kernels", "[collect]") {
   CHECK(num_points >= 500);
   INFO(kernels.size() << " kernels for " << num_points << " points");
   CHECK(kernels.size() < num_points * 11 / 20);
+}
+
+TEST_CASE("choices: pools of neighbouring seeds have few structures in common", "[collect]") {
+  const schedule::Problem problem{Op::kSpmm, schedule::ValueType::kF32, 32};
+  const auto structures = [&](uint64_t seed) {
+    StructurePool pool(problem, 2, seed);
+    std::set<std::string> found;
+    for (int place = 0; place < 100; ++place)
+      found.insert(schedule::to_text(pool.structure(schedule::Stratum::kBlocked, place)));
+    return found;
+  };
+  const std::set<std::string> first = structures(1);
+  for (const uint64_t seed : {2, 3, 7}) {
+    const std::set<std::string> other = structures(seed);
+    std::vector<std::string> common;
+    std::ranges::set_intersection(first, other, std::back_inserter(common));
+    CHECK(3 * common.size() < first.size());
+  }
 }

@@ -81,7 +81,7 @@ StructurePool::StructurePool(const schedule::Problem& problem, int max_threads, 
 const SuperSchedule& StructurePool::structure(schedule::Stratum family, int place) {
   const auto at = structures_.find({family, place});
   if (at != structures_.end()) return at->second;
-  Random random(Random(seed_ ^ (static_cast<uint64_t>(family) << 32) ^ static_cast<uint64_t>(place)).next());
+  Random random(Random(seed_, static_cast<uint64_t>(family)).next(), static_cast<uint64_t>(place));
   return structures_.emplace(std::pair(family, place), space_.sample_stratified(random, family))
       .first->second;
 }

@@ -21,10 +21,10 @@ class StructurePool {
   /// A point of `space`, which is of the same problem. `random` alone decides which.
   schedule::SuperSchedule draw(const schedule::ScheduleSpace& space, schedule::Stratum family,
                                Random& random);
-
- private:
+  /// The point at a place, from 0, of a family's sequence.
   const schedule::SuperSchedule& structure(schedule::Stratum family, int place);
 
+ private:
   schedule::ScheduleSpace space_;  ///< of a shape on which every split is possible
   uint64_t seed_;
   std::map<std::pair<schedule::Stratum, int>, schedule::SuperSchedule> structures_;
