@@ -68,3 +68,14 @@ TEST_CASE("pattern_profile: empty rows behind a dense one are no panel", "[model
   CHECK(profile.distinct({2, 2, 0}) == Approx(75000).epsilon(0.01));
   CHECK(profile.distinct({4, 1, 0}) == Approx(150000).epsilon(0.01));
 }
+
+TEST_CASE("pattern_profile: a few nonzeros in very many rows take no memory for the rows", "[model]") {
+  // Beside 2^30 pointers of 8 bytes this test would take seconds and 8 GB.
+  const int64_t rows = int64_t{1} << 30;
+  const auto tensor = waco::test::from_entries(rows, 50, {{0, 0}, {5, 3}, {rows - 1, 49}});
+  PatternProfile profile(tensor);
+  CHECK(profile.row_pointers().size() < 100);
+  CHECK(profile.distinct({1, 1, 0}) == 3);
+  CHECK(profile.heaviest_rows(1) == 1);
+  CHECK(profile.padded_nonzeros(4) == 12);
+}

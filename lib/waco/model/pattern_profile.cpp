@@ -17,8 +17,13 @@ namespace {
 // Rows that slice widths are counted in; more are sampled, by whole windows.
 constexpr int64_t kMaxSlicedRows = 1 << 16;
 
-/// Ranks of coordinates among the distinct ones: a dimension beyond 2^31 is almost empty, and ranks keep what
-/// the counts need.
+/// Beyond it a dimension is almost empty, and ranks stand for its coordinates: time and memory would go by
+/// the dimension.
+int64_t most_unranked(int64_t num_nonzeros) {
+  return std::min<int64_t>(INT32_MAX, (1 << 24) + 64 * num_nonzeros);
+}
+
+/// Ranks of coordinates among the distinct ones, which keep what the counts need.
 std::vector<int64_t> ranks_of(const std::vector<int64_t>& coords) {
   std::vector<int64_t> sorted = coords, ranks(coords.size());
   std::sort(sorted.begin(), sorted.end());
@@ -117,11 +122,11 @@ PatternProfile::PatternProfile(const matrix::SparseTensor& tensor) : order_(tens
   for (int m = 0; m < order_; m++) {
     dims_[m] = extents_[m] = tensor.dims[m];
     coords_[m] = tensor.coords[m];
-    if (dims_[m] <= INT32_MAX) continue;
+    if (dims_[m] <= most_unranked(tensor.num_nonzeros())) continue;
     coords_[m] = ranks_[m] = ranks_of(tensor.coords[m]);
     extents_[m] = coords_[m].empty() ? 1 : *std::max_element(coords_[m].begin(), coords_[m].end()) + 1;
   }
-  if (dims_[0] <= INT32_MAX) {
+  if (ranks_[0].empty()) {
     row_pointers_ = matrix::row_pointers(tensor);
   } else {
     row_pointers_.assign(static_cast<size_t>(coords_[0].empty() ? 0 : coords_[0].back() + 1) + 1, 0);
