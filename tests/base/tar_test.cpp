@@ -64,3 +64,20 @@ TEST_CASE("tar: what is cut off or damaged is told", "[tar]") {
   CHECK_FALSE(is_tar(damaged.substr(2560, 512)));
   CHECK_FALSE(is_tar("%%MatrixMarket"));
 }
+
+TEST_CASE("tar: longer paths are in a member before, as GNU and pax have it", "[tar]") {
+  const std::string path = "some/" + std::string(200, 'f') + "/name";
+  const std::string member = tar_member(path.substr(0, 100), "hello"), other = tar_member("b", "other");
+  const std::string gnu = tar_member("././@LongLink", path + '\0', 'L');
+  CHECK(member_of(gnu + member + other + tar_end(), path) == "hello");
+  CHECK(member_of(gnu + other + member + tar_end(), path.substr(0, 100)) == "hello");  // of the next alone
+  const std::string record = " path=" + path + "\n";
+  const std::string size = std::to_string(record.size() + 3);
+  REQUIRE(size.size() == 3);
+  const std::string pax = tar_member("PaxHeaders/name", "20 mtime=1700000000\n" + size + record, 'x');
+  CHECK(member_of(pax + member + other + tar_end(), path) == "hello");
+  CHECK(member_of(pax + member + other + tar_end(), "b") == "other");
+  const std::string broken = tar_member("PaxHeaders/name", "9999999 path=a\n", 'x');
+  CHECK(member_of(broken + other + tar_end(), "b") == "other");
+  CHECK_THROWS_WITH(member_of(gnu.substr(0, 600), path), Catch::Contains("cut off"));
+}

@@ -201,6 +201,7 @@ int guarded_main(std::string_view program, const std::function<ExitCode()>& body
   release_this_thread();
   ::signal(SIGCHLD, SIG_DFL);  // whoever started us may ignore it, and then no end of a child is kept
   ::signal(SIGPIPE, SIG_IGN);  // whoever reads stderr may go: files are written all the same
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the call that writes
   try {
     return static_cast<int>(guarded(program, body).code);
   } catch (const ReaderGone&) {

@@ -1,11 +1,13 @@
 // One member of a tar archive as a stream. The format: POSIX.1-1988 (ustar), with GNU's sizes of 8 GB and
-// more.
+// more, and long paths as GNU and POSIX.1-2001 (pax) have them: in a member of its own before the other.
 #include "waco/base/tar.hpp"
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "waco/base/error.hpp"
 
@@ -17,6 +19,8 @@ struct Field {
 };
 constexpr Field kPath{0, 100}, kSize{124, 12}, kChecksum{148, 8}, kType{156, 1}, kMagic{257, 5},
     kPrefix{345, 155};
+
+constexpr char kGnuPath = 'L', kPax = 'x';  // types of members
 
 std::string_view bytes_of(std::string_view header, Field field) {
   return header.substr(field.begin, field.size);
@@ -58,6 +62,23 @@ bool has_right_checksum(std::string_view header) {
   return octal(bytes_of(header, kChecksum)) == sum;
 }
 
+/// The path among the records of a pax header, "<bytes> <key>=<value>\n" each; empty where there is none.
+std::string path_in_pax(std::string_view records) {
+  std::string path;
+  while (!records.empty()) {
+    const size_t blank = records.find(' ');
+    size_t bytes = 0;
+    const char* end = records.data() + std::min(blank, records.size());
+    if (std::from_chars(records.data(), end, bytes).ptr != end || bytes <= blank || bytes > records.size())
+      break;
+    const std::string_view record = records.substr(blank + 1, bytes - blank - 2);
+    constexpr std::string_view kKey = "path=";
+    if (record.starts_with(kKey)) path = record.substr(kKey.size());
+    records.remove_prefix(bytes);
+  }
+  return path;
+}
+
 int64_t padding_of(int64_t size) {
   constexpr auto kBlock = static_cast<int64_t>(kTarBlock);
   return (kBlock - size % kBlock) % kBlock;
@@ -72,6 +93,7 @@ bool is_tar(std::string_view head) {
 TarMember::TarMember(std::string name, ByteSource& archive, const IsWanted& is_wanted,
                      std::string_view remedy)
     : name_(std::move(name)), archive_(archive) {
+  std::string long_path;  // of the next member
   for (;;) {
     const std::string header = read_up_to(archive_, kTarBlock);
     if (header.empty() || header == std::string(kTarBlock, '\0'))
@@ -80,10 +102,19 @@ TarMember::TarMember(std::string name, ByteSource& archive, const IsWanted& is_w
     const std::optional<int64_t> size = size_of_member(header);
     if (!size || !has_right_checksum(header))
       throw InputError(name_, 0, "the tar archive is damaged; fetch or make it again");
-    std::string path(text_of(header, kPrefix));
-    if (!path.empty()) path += '/';
-    path += text_of(header, kPath);
     const char type = header[kType.begin];
+    if (type == kGnuPath || type == kPax) {
+      const std::string content = read_small(*size);
+      if (type == kGnuPath) long_path = content.substr(0, content.find('\0'));
+      if (type == kPax) long_path = path_in_pax(content);
+      continue;
+    }
+    std::string path = std::exchange(long_path, {});
+    if (path.empty()) {
+      path = text_of(header, kPrefix);
+      if (!path.empty()) path += '/';
+      path += text_of(header, kPath);
+    }
     if ((type == '0' || type == '\0') && is_wanted(path)) {
       num_bytes_ = left_ = *size;
       return;
@@ -104,6 +135,16 @@ size_t TarMember::read(char* to, size_t size) {
     }
   }
   return count;
+}
+
+/// A whole member that describes the next one.
+std::string TarMember::read_small(int64_t size) {
+  constexpr int64_t kMost = 1 << 20;
+  if (size > kMost) throw InputError(name_, 0, "the tar archive is damaged; fetch or make it again");
+  std::string content = read_up_to(archive_, static_cast<size_t>(size));
+  if (std::ssize(content) < size) fail_cut_off();
+  skip(padding_of(size));
+  return content;
 }
 
 void TarMember::skip(int64_t size) {

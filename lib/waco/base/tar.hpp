@@ -30,6 +30,7 @@ class TarMember : public ByteSource {
   int64_t num_bytes() const { return num_bytes_; }
 
  private:
+  std::string read_small(int64_t size);
   void skip(int64_t size);
   [[noreturn]] void fail_cut_off() const;
 

@@ -11,8 +11,20 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr auto kEntriesKept = std::chrono::hours(24 * 30);
+constexpr auto kLongestWriting = std::chrono::hours(1);
 
 }  // namespace
+
+void remove_leftovers(const fs::path& folder) {
+  const auto old = fs::file_time_type::clock::now() - kLongestWriting;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().filename().string().find(".tmp.") == std::string::npos) continue;
+    std::error_code ignored;
+    const auto date = fs::last_write_time(entry.path(), ignored);
+    if (!ignored && date < old) fs::remove_all(entry.path(), ignored);
+  }
+}
 
 void note_use(const fs::path& file) {
   std::error_code ignored;

@@ -1,10 +1,15 @@
-// What keeps folders of the cache from growing: entries that are not used go.
+// What keeps folders of the cache from growing: entries that are not used go, and those that were never
+// finished.
 #pragma once
 
 #include <filesystem>
 #include <string_view>
 
 namespace waco {
+
+/// Removes what runs that were killed an hour ago or earlier were writing in `folder`: entries with a
+/// temporary_name.
+void remove_leftovers(const std::filesystem::path& folder);
 
 /// Makes now the date of `file`, that of an entry's last use. Where that fails the entry may be removed
 /// early.

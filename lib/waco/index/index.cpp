@@ -169,6 +169,7 @@ void Index::State::keep_embeddings() {
   if (cache.empty()) return;
   try {
     make_private_folder(cache);
+    remove_leftovers(cache);
     write_to(cache, kPlainVerticesFile, false);
     remove_unused_entries(cache.parent_path(), kEntryPrefix, kManifestFile);
   } catch (const Error& error) {

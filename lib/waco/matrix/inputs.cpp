@@ -44,7 +44,8 @@ class Gathering {
   }
 
   void add_list(const std::string& file) {
-    const std::string text = file == "-" ? standard_input() : read_input_file(file);
+    std::string text = file == "-" ? standard_input() : read_input_file(file);
+    drop_byte_order_mark(text);
     if (text.starts_with("%%MatrixMarket") || text.find('\0') != std::string::npos)
       throw InputError(file, 0, "is no list of inputs, a line each, but a matrix or binary file itself");
     int64_t number = 0;

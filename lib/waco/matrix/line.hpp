@@ -1,6 +1,7 @@
-// The words of one line of text.
+// Parts of a text: its words, line by line.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -8,6 +9,12 @@ namespace waco::matrix {
 
 /// What separates words; '\r' because files come with both kinds of line ends.
 inline constexpr std::string_view kBlanks = " \t\r";
+
+/// Of UTF-8, which some editors put in front of a text.
+inline void drop_byte_order_mark(std::string& text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  if (text.starts_with(kMark)) text.erase(0, kMark.size());
+}
 
 /// The first character that isn't blank, '\0' for a blank line.
 inline char first_character(std::string_view line) {

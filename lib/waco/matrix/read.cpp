@@ -43,13 +43,12 @@ constexpr std::array<Magic, 8> kUnsupported = {{
 
 /// Looks at the head of a text: throws for files of another kind, and drops a byte order mark.
 std::string checked_head(std::string head, const std::string& name) {
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (head.empty()) throw InputError(name, 0, "the file is empty");
   for (const Magic& magic : kUnsupported) {
     if (head.starts_with(magic.bytes)) throw InputError(name, 0, fmt::format("is {}", magic.what));
   }
   if (is_gzip(head)) throw InputError(name, 0, "is compressed twice with gzip; decompress it once");
-  if (head.starts_with(kByteOrderMark)) head.erase(0, kByteOrderMark.size());
+  drop_byte_order_mark(head);
   return head;
 }
 

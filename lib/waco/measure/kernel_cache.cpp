@@ -211,7 +211,8 @@ CompiledKernel KernelCache::compile(const std::string& key, const CompileRequest
     kernel.stopped = true;
     return kernel;
   }
-  std::call_once(swept_, [this] { remove_leftovers(); });  // looks at every file: not to find one kernel
+  std::call_once(swept_,
+                 [this] { remove_leftovers(folder_); });  // looks at every file: not to find one kernel
   const BuildFolder build(new_folder_);
   const auto start = std::chrono::steady_clock::now();
   const CompileOutcome outcome =
@@ -245,17 +246,6 @@ void KernelCache::store(const std::string& key, const CompileRequest& request,
   has_grown_ = !temporary_;
   write_file_atomically(new_folder_ / (key + ".so"), content);
   write_file_atomically(new_folder_ / (key + ".json"), manifest.dump(2) + "\n");
-}
-
-void KernelCache::remove_leftovers() const {
-  const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, error)) {
-    if (entry.path().filename().string().find(".tmp.") == std::string::npos) continue;
-    std::error_code ignored;
-    const auto date = fs::last_write_time(entry.path(), ignored);
-    if (!ignored && date < old) fs::remove_all(entry.path(), ignored);
-  }
 }
 
 }  // namespace waco::measure

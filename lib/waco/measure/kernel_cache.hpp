@@ -95,7 +95,6 @@ class KernelCache {
                          const StopToken& stop) const;
   void store(const std::string& key, const CompileRequest& request,
              const std::filesystem::path& library) const;
-  void remove_leftovers() const;
 
   Compiler compiler_;
   std::optional<TemporaryFolder> temporary_;
