@@ -67,6 +67,8 @@ bool parse(int argc, char** argv, Options& options) {
                  "Vector registers of the target, without a matrix (default: this machine's)")
       ->check(CLI::IsMember({16, 32, 64}));
   add_common_options(app, kProgram, options.common);
+  app.get_option("--schedule")->description("The SuperSchedule in its text form");
+  app.get_option("--threads")->description("Threads of the kernel (default: the plan's or schedule's own)");
   return parse_command_line(app, argc, argv, options.common);
 }
 

@@ -5,12 +5,14 @@
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <functional>
 #include <future>
 #include <initializer_list>
 #include <memory>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -101,15 +103,37 @@ ExitCode exit_code(const tune::TuneResult& result, bool points_given) {
   return result.complete && any_wrong ? ExitCode::kVerification : ExitCode::kFailed;
 }
 
-/// What an exit code other than kDone stands for.
-std::string_view fault_text(const tune::TuneResult& result, ExitCode code) {
-  if (code != ExitCode::kVerification) return "nothing was found that could be run";
-  const auto any = [&](measure::Status status) {
-    return std::ranges::any_of(result.candidates,
-                               [=](const auto& candidate) { return candidate.measurement.status == status; });
+/// What an exit code other than kDone stands for, with the reason of the first candidate that has one.
+std::string fault_text(const tune::TuneResult& result, ExitCode code) {
+  if (!result.complete && code == ExitCode::kFailed)
+    return fmt::format("ended before a plan was verified ({})", result.stopped_by);
+  const auto first = [&](auto has_it) -> const measure::Measurement* {
+    const auto found = std::ranges::find_if(
+        result.candidates, [&](const tune::Candidate& c) { return c.measured && has_it(c.measurement); });
+    return found == result.candidates.end() ? nullptr : &found->measurement;
   };
-  if (any(measure::Status::kWrong)) return "a result was wrong";
-  return any(measure::Status::kCrash) ? "a kernel crashed" : "a kernel did not finish in time";
+  const auto is = [](measure::Status status) {
+    return [status](const measure::Measurement& m) { return m.status == status; };
+  };
+  std::string_view what = "no plan could be run";
+  const measure::Measurement* example = nullptr;
+  if (code != ExitCode::kVerification)
+    example = first([](const measure::Measurement& m) { return !m.ok(); });
+  else if ((example = first(is(measure::Status::kWrong))) != nullptr)
+    what = "a result was wrong";
+  else if ((example = first(is(measure::Status::kCrash))) != nullptr)
+    what = "a kernel crashed";
+  else if ((example = first(is(measure::Status::kTimeout))) != nullptr)
+    what = "a kernel did not finish in time";
+  if (example == nullptr) return std::string(what);
+  const std::string reason = example->message.empty() ? "" : fmt::format(" ({})", example->message);
+  return fmt::format("{}: {}: {}{}", what, schedule::to_text(example->point), name(example->status), reason);
+}
+
+/// Throws an Error where the result answers nothing.
+void check_answer(const tune::TuneResult& result, const tune::TuneOptions& tuning) {
+  const ExitCode code = exit_code(result, !tuning.points.empty());
+  if (code != ExitCode::kDone) throw Error(code, fault_text(result, code));
 }
 
 struct Input {
@@ -195,29 +219,43 @@ bool is_of_machine(const std::exception& fault, const tune::TuneOptions& tuning)
   return !lacks_kernel && measure::is_of_machine(fault);
 }
 
+/// What goes wrong in `work` says of which input.
+template <class Work>
+void name_faults(const std::string& input, const Work& work) {
+  try {
+    work();
+  } catch (const Error& fault) {
+    const std::string_view message = fault.what();
+    if (message.starts_with(input)) throw;
+    throw Error(fault.code(), fmt::format("{}: {}", input, message));
+  } catch (const std::bad_alloc&) {
+    throw Error(ExitCode::kFailed, fmt::format("{}: out of memory", input));
+  }
+}
+
 /// `load_s` is told of the first input that is tuned.
 Listed tune_listed(const Options& options, const matrix::CorpusItem& item, const tune::TuneOptions& tuning,
                    double& load_s, const StopToken& stop) {
   Listed listed;
   listed.result.input = item.source;
-  std::string fault;
-  listed.result.outcome = guarded(kProgram, [&] {
+  const auto tune_item = [&] {
     try {
       const Input input = read_input(options, item);
-      const tune::TuneResult result = tune_input(input, tuning, std::exchange(load_s, 0), stop);
-      listed.table = tune::to_table(result);
-      listed.result.document = tune::plan_document(result, kProgram, options.command);
-      const ExitCode code = exit_code(result, !tuning.points.empty());
-      if (code != ExitCode::kDone)
-        fault = fmt::format("{}: {}; the candidates say why", item.source, fault_text(result, code));
-      return code;
+      return tune_input(input, tuning, std::exchange(load_s, 0), stop);
     } catch (const std::exception& fault) {
       listed.machine_failed = is_of_machine(fault, tuning);
       throw;
     }
+  };
+  listed.result.outcome = guarded(kProgram, [&] {
+    name_faults(item.source, [&] {
+      const tune::TuneResult result = tune_item();
+      listed.table = tune::to_table(result);
+      listed.result.document = tune::plan_document(result, kProgram, options.command);
+      check_answer(result, tuning);
+    });
+    return ExitCode::kDone;
   });
-  Outcome& outcome = listed.result.outcome;
-  if (outcome.error.empty()) outcome.error = fault;
   return listed;
 }
 
@@ -243,7 +281,8 @@ ExitCode tune_one(const Options& options, const tune::ChosenProblem& chosen, con
   const tune::TuneOptions tuning = opening.get();
   const tune::TuneResult result = tune_input(input, tuning, seconds_since(start), stop);
   hand_over(options, input.tensor, result);
-  return exit_code(result, !tuning.points.empty());
+  check_answer(result, tuning);
+  return ExitCode::kDone;
 }
 
 ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, const StopToken& stop) {

@@ -259,6 +259,28 @@ TEST_CASE("cli: outputs that can't be written are told before anything is done",
   CHECK(work.files() == std::vector<std::string>{"matrix.mtx"});
 }
 
+TEST_CASE("cli: where files may not grow one line says so, and nothing is left behind", "[cli]") {
+  const Workspace work;
+  const std::string matrix = work.matrix(), files = fmt::format("{}", fmt::join(work.files(), " "));
+  const auto run = [](const Program& program) { return run_by_shell(program, "ulimit -f 1; exec \"$@\""); };
+  const RunResult kernel = run(codegen().with("--schedule", "spmv f32 | A: i:U k:C | loop: i k | par: serial",
+                                              "-o", work.path("k.cpp")));
+  INFO(kernel.err);
+  CHECK(kernel.end.exited);
+  CHECK(kernel.end.code == 1);
+  CHECK_THAT(kernel.err,
+             Catch::Contains("error: ") && Catch::Contains("k.cpp: can't be written: File too large"));
+  const Program list =
+      tune().with("--op", "spmv", "--effort", "none", matrix, matrix + "x", "-o", work.path("r"));
+  const RunResult lines = run(list);
+  INFO(lines.err);
+  CHECK(lines.end.code == 1);
+  CHECK_THAT(lines.err, Catch::Contains("r: can't be written: File too large"));
+  CHECK(read_file(work.path("r")).empty());
+  std::filesystem::remove(work.path("r"));
+  CHECK(fmt::format("{}", fmt::join(work.files(), " ")) == files);
+}
+
 TEST_CASE("cli: outputs that would replace each other or the input are refused", "[cli]") {
   const Workspace work;
   const std::string matrix = work.matrix(), content = read_file(matrix), other = work.path("x");
@@ -367,6 +389,8 @@ TEST_CASE("cli: a given schedule with too much fill fails with its reason", "[cl
       tune().with(work.matrix(), "--schedule", text, "--max-fill", "2", "--effort", "quick", "--json").run();
   INFO(result.err);
   CHECK(result.end.code == 1);
+  CHECK(result.err.find("no candidate could be run") != std::string::npos);
+  CHECK(result.err.find("error: no plan could be run: " + text + ": constraint (") != std::string::npos);
   const json candidate = json::parse(result.out).at("candidates").at(0);
   CHECK(candidate.at("status") == "constraint");
   CHECK(candidate.at("message").get<std::string>().find("fill") != std::string::npos);
@@ -378,6 +402,14 @@ TEST_CASE("cli: a given schedule with too much fill fails with its reason", "[cl
     return program.run();
   };
   CHECK(checked({text}).end.code == 1);
+  check_refused(tune().with(work.matrix(), "--max-fill", "2", "--effort", "none", "--schedule", text, "-q"),
+                1, "no plan could be run");
+  const RunResult listed = tune()
+                               .with("--list", work.write("list", "\xef\xbb\xbf" + work.matrix() + "\n"),
+                                     "--max-fill", "2", "--effort", "none", "--schedule", text, "-q")
+                               .run();
+  CHECK(listed.end.code == 6);
+  CHECK(listed.err.find("error: " + work.matrix() + ": no plan could be run: ") != std::string::npos);
   const std::string serial = "spmv f32 | A: i:U k:C | loop: i k | par: serial",
                     fast = "spmv f32 | A: i:U k:C | loop: i k | par: i static x2";
   const RunResult both = checked({serial, text, fast});

@@ -65,6 +65,9 @@ std::string winner(const TuneResult& result) {
     const char* reason = "no candidate is significantly faster";
     if (std::ranges::none_of(result.candidates, &Candidate::measured))
       reason = "no candidate was measured";
+    else if (std::ranges::none_of(result.candidates,
+                                  [](const Candidate& c) { return c.measured && c.measurement.ok(); }))
+      reason = "no candidate could be run";
     else if (result.verdict && std::ranges::any_of(result.candidates, is_faster))
       reason = "what is faster is not repaid by so few calls";
     return fmt::format("best: fixed_csr, {}; {}\n", call_text(result), reason);

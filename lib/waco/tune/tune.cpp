@@ -152,6 +152,8 @@ void Run::search(Effort effort) {
   result_.num_ranked = ranking_->num_ranked();
   if (only_ranks())
     spdlog::info("ranked {} points", result_.num_ranked);
+  else if (effort == Effort::kNone)
+    spdlog::info("ranked {} points, the first to check", result_.num_ranked);
   else
     spdlog::info("ranked {} points, {} to measure", result_.num_ranked, num_found_);
   if (result_.num_without_kernel > 0)
