@@ -13,8 +13,10 @@ endforeach()
 configure_file(${PROJECT_SOURCE_DIR}/scripts/built-program.sh ${PROJECT_BINARY_DIR}/built-program.sh @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/built-program.sh DESTINATION ${scripts_dir})
 install(EXPORT wacoTargets NAMESPACE waco:: DESTINATION ${package_dir})
+# Where find_package doesn't look: with bin/ of the build in PATH it looks in the build folder itself.
+set(built_package ${PROJECT_BINARY_DIR}/package/waco)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/waco-config.cmake.in
-  ${PROJECT_BINARY_DIR}/waco-config.cmake INSTALL_DESTINATION ${package_dir})
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/waco-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/waco-config.cmake ${PROJECT_BINARY_DIR}/waco-config-version.cmake
+  ${built_package}/waco-config.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${built_package}/waco-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${built_package}/waco-config.cmake ${built_package}/waco-config-version.cmake
   DESTINATION ${package_dir})

@@ -216,13 +216,4 @@ static inline int64_t waco_stored_rows(const struct waco_storage* s) {
   return (s->dim[0] + split - 1) / split * split;
 }
 
-/// Bytes of pos, crd, values and row permutation; without padding and without `source`.
-static inline int64_t waco_storage_bytes(const struct waco_storage* s) {
-  int64_t bytes = s->num_stored * s->value_bytes;
-  for (int l = 0; l < s->format.num_levels; ++l)
-    bytes += waco_pos_count(s, l) * s->pos_bytes + s->level[l].num_positions * s->level[l].crd_bytes;
-  if (s->row_of) bytes += waco_stored_rows(s) * (int64_t)sizeof *s->row_of;
-  return bytes;
-}
-
 #endif

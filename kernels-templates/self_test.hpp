@@ -335,8 +335,9 @@ inline int main(int argc, char** argv) {
   Run run = packed(in, false, threads, rhs);
 
   printf("self-test: %s\n", WACO_PLAN_TEXT);
-  printf("self-test: %lld x %lld, %lld nonzeros, %lld stored\n", (long long)in.dim[0], (long long)in.dim[1],
-         (long long)in.size(), (long long)waco_num_stored(run.handle));
+  printf("self-test: %lld x %lld", (long long)in.dim[0], (long long)in.dim[1]);
+  if (WACO_PLAN_OP == WACO_MTTKRP) printf(" x %lld", (long long)in.dim[2]);
+  printf(", %lld nonzeros, %lld stored\n", (long long)in.size(), (long long)waco_num_stored(run.handle));
   compare("result", in, dense, rhs, run);
   if (WACO_PLAN_OP != WACO_MTTKRP) {
     waco_destroy(run.handle);

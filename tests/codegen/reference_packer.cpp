@@ -7,6 +7,8 @@
 #include <optional>
 #include <set>
 
+#include "waco/codegen/storage.hpp"
+
 namespace waco::codegen {
 
 using matrix::SparseTensor;
@@ -212,7 +214,7 @@ void require_equal(const waco_storage& storage, const SparseTensor& tensor, cons
   std::vector<int64_t> rows;
   for (size_t r = 0; storage.row_of && r < expected.row_of.size(); ++r) rows.push_back(storage.row_of[r]);
   REQUIRE(rows == expected.row_of);
-  REQUIRE(waco_storage_bytes(&storage) == bytes + static_cast<int64_t>(rows.size()) * 4);
+  REQUIRE(waco::codegen::storage_bytes(storage) == bytes + static_cast<int64_t>(rows.size()) * 4);
   if (!expected.pos.empty() && format.levels.size() > 2) REQUIRE(storage.level[2].width == expected.width);
 
   ReferencePacker paths(tensor, format);

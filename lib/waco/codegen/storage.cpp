@@ -41,6 +41,16 @@ waco_format to_abi(const schedule::FormatSchedule& format, schedule::Op op) {
   return result;
 }
 
+int64_t storage_bytes(const waco_storage& storage) {
+  int64_t bytes = storage.num_stored * storage.value_bytes;
+  for (int l = 0; l < storage.format.num_levels; ++l)
+    bytes += waco_pos_count(&storage, l) * storage.pos_bytes +
+             storage.level[l].num_positions * storage.level[l].crd_bytes;
+  if (storage.row_of != nullptr)
+    bytes += waco_stored_rows(&storage) * static_cast<int64_t>(sizeof *storage.row_of);
+  return bytes;
+}
+
 Storage::Storage(Storage&& other) noexcept : storage_(std::exchange(other.storage_, waco_storage{})) {}
 
 Storage& Storage::operator=(Storage&& other) noexcept {
@@ -53,10 +63,6 @@ Storage& Storage::operator=(Storage&& other) noexcept {
 
 Storage::~Storage() {
   waco_free(&storage_);
-}
-
-int64_t Storage::bytes() const {
-  return waco_storage_bytes(&storage_);
 }
 
 Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule& format, schedule::Op op,

@@ -13,6 +13,9 @@ namespace waco::codegen {
 
 waco_format to_abi(const schedule::FormatSchedule& format, schedule::Op op);
 
+/// Bytes of pos, crd, values and row permutation, without padding and without the `source` map.
+int64_t storage_bytes(const waco_storage& storage);
+
 /// Owns a waco_storage.
 class Storage {
  public:
@@ -25,8 +28,7 @@ class Storage {
 
   const waco_storage& abi() const { return storage_; }
   waco_storage& abi() { return storage_; }
-  /// Bytes of pos, crd, values and row permutation, without padding and without the `source` map.
-  int64_t bytes() const;
+  int64_t bytes() const { return storage_bytes(storage_); }
 
  private:
   waco_storage storage_{};
