@@ -54,3 +54,22 @@ TEST_CASE("csr_forecast: many threads take no less than a parallel region and th
   const double bytes = 100e6 * (4 + 4) + 2 * 10e6 * 4;
   CHECK(tune::csr_forecast_ns(spmv, {10000000, 10000000}, 100000000, many) >= bytes / many.read(3, 64));
 }
+
+TEST_CASE("csr_forecast: ranking takes as long as it was seen to take, to a factor of two or three",
+          "[tune]") {
+  struct Seen {
+    Op op;
+    int64_t nonzeros, evaluations;
+    double ms;
+  };
+  // On an Emerald Rapids, of waco-tune --effort none.
+  for (const Seen& seen :
+       {Seen{Op::kSpmv, 5664, 300, 16}, Seen{Op::kSpmv, 243088, 300, 62}, Seen{Op::kSpmv, 2076313, 30, 23},
+        Seen{Op::kSpmm, 10556, 300, 24}, Seen{Op::kSpmm, 948464, 200, 154}, Seen{Op::kSddmm, 94926, 300, 61},
+        Seen{Op::kMttkrp, 25866, 300, 35}, Seen{Op::kMttkrp, 93003, 300, 157}}) {
+    const double forecast = tune::ranking_forecast_ns(seen.op, seen.nonzeros, seen.evaluations) / 1e6;
+    INFO(fmt::format("{} of {}: {} ms, forecast {}", name(seen.op), seen.nonzeros, seen.ms, forecast));
+    CHECK(forecast < 3 * seen.ms);
+    CHECK(forecast > seen.ms / 3);
+  }
+}

@@ -66,12 +66,20 @@ double csr_forecast_ns(const schedule::Problem& problem, const std::vector<int64
                   least_ns(problem, dims, num_nonzeros, machine));
 }
 
-double ranking_forecast_ns(const std::vector<int64_t>& dims, int64_t num_nonzeros) {
-  // Of matrices 4 to 27 ms with 5 thousand to 4 million nonzeros. Larger patterns are sampled.
-  constexpr double kStart_ns = 4e6, kNonzero_ns = 75, kTensor = 3;
-  constexpr int64_t kMostNonzeros = 1 << 18;
-  const double ns = kStart_ns + kNonzero_ns * static_cast<double>(std::min(num_nonzeros, kMostNonzeros));
-  return dims.size() == 3 ? kTensor * ns : ns;
+double ranking_forecast_ns(schedule::Op op, int64_t num_nonzeros, int64_t evaluations) {
+  // Fitted to 10 to 200 ms of 12 matrices and 4 tensors of 5 thousand to 2 million nonzeros. Larger patterns
+  // are sampled. Dense rows often make clustered rows worth a look, which are ranked besides.
+  constexpr double kStart_ns = 4e6, kFeatures_ns = 12;
+  constexpr double kPoint_ns = 30e3, kPointNonzero_ns = 1.2;
+  constexpr int64_t kMostInFeatures = 1000000, kMostOfPoint = 100000;
+  constexpr double kTensor = 2.3, kDense = 1.5;
+  const double start_ns =
+      kStart_ns + kFeatures_ns * static_cast<double>(std::min(num_nonzeros, kMostInFeatures));
+  const double point_ns =
+      kPoint_ns + kPointNonzero_ns * static_cast<double>(std::min(num_nonzeros, kMostOfPoint));
+  const double ns = start_ns + static_cast<double>(evaluations) * point_ns;
+  if (schedule::sparse_order(op) == 3) return kTensor * ns;
+  return schedule::has_dense_index(op) ? kDense * ns : ns;
 }
 
 }  // namespace waco::tune

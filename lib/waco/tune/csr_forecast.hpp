@@ -15,8 +15,8 @@ namespace waco::tune {
 double csr_forecast_ns(const schedule::Problem& problem, const std::vector<int64_t>& dims,
                        int64_t num_nonzeros, const model::Ceilings& machine);
 
-/// Nanoseconds that ranking takes with effort none, from the matrix in memory to a first candidate; good to
-/// a factor of two.
-double ranking_forecast_ns(const std::vector<int64_t>& dims, int64_t num_nonzeros);
+/// Nanoseconds that ranking takes with effort none, from the matrix in memory to a first candidate, where the
+/// costs of `evaluations` points are predicted; good to a factor of two.
+double ranking_forecast_ns(schedule::Op op, int64_t num_nonzeros, int64_t evaluations);
 
 }  // namespace waco::tune

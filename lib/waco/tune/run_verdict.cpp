@@ -51,7 +51,8 @@ bool Run::too_few_calls() {
   // Measuring the machine would take longer than the calls.
   Outlook outlook = first_outlook(model::load_ceilings(result_.threads, cache_folder_if_any()));
   outlook.best_ns = outlook.csr_ns / kUsualSpeedup;
-  const double ranking_ns = ranking_forecast_ns(tensor_.dims, tensor_.num_nonzeros());
+  const double ranking_ns =
+      ranking_forecast_ns(options_.problem.op, tensor_.num_nonzeros(), evaluations_of(Effort::kNone));
   outlook.ranking_ns.fill(ranking_ns);
   outlook.pack_ns = kUsualPacking_ns * static_cast<double>(tensor_.num_nonzeros()) / result_.threads;
   const double saved_ns = (outlook.csr_ns - outlook.best_ns) * static_cast<double>(*options_.calls);
