@@ -28,6 +28,7 @@ constexpr const char* kProgram = "waco-codegen";
 constexpr const char* kExamples = R"(Examples:
   waco-codegen --schedule "spmm f32 J=256 | A: i1:U k:C i0:U [i/4] | loop: i1 k i0 j | par: i1 static x2" -o kernel.cpp
   waco-codegen plan.json mesh.mtx -o kernel.cpp
+  waco-tune mesh.mtx --op spmv --json | waco-codegen - -o kernel.cpp
   waco-codegen results.jsonl mesh.mtx -o kernel.cpp     (of waco-tune --list matrices.txt --op spmv -o results.jsonl)
   waco-codegen plan.json | g++ -O3 -march=native -fassociative-math -fno-signed-zeros -fno-trapping-math -fopenmp \
     -x c++ -c - -o kernel.o
@@ -96,6 +97,8 @@ Job choose_job(const Options& options) {
     throw UsageError("give a plan or a --schedule (see waco-codegen --help)");
   if (num_schedules == 1 && options.files.size() > 1)
     throw UsageError("with --schedule there is at most one file, the matrix");
+  if (std::ranges::count(options.files, "-") > 1)
+    throw UsageError("stdin is the plan or the matrix, not both");
   Job job;
   job.from.tool = version_line(kProgram);
   const size_t matrix = 1 - num_schedules;

@@ -468,6 +468,12 @@ TEST_CASE("cli: a plan becomes a kernel again, checked on its matrix", "[cli]") 
   CHECK(result.err.find("verified") != std::string::npos);
   check_kernel(work, work.path("kernel.cpp"), matrix);
 
+  const RunResult piped = run_on(codegen().with("-", matrix), work.path("plan.json"));
+  INFO(piped.err);
+  REQUIRE(piped.ok());
+  CHECK(piped.out == read_file(work.path("kernel.cpp")));
+  check_refused(codegen().with("-", "-"), 2, "not both");
+
   // Without the matrix it takes as many positions as that needed.
   json plan = parse_file(work.path("plan.json"));
   const std::string narrow = codegen().with(work.path("plan.json")).run().out;
@@ -491,6 +497,9 @@ TEST_CASE("cli: a plan becomes a kernel again, checked on its matrix", "[cli]") 
   const auto code = [](const std::string& text) { return text.substr(text.find("*/")); };
   CHECK(code(read_file(work.path("listed.cpp"))) == code(read_file(work.path("kernel.cpp"))));
   check_refused(codegen().with(results), 2, "name a matrix");
+  const RunResult listed_piped = run_on(codegen().with("-", matrix), results);
+  CHECK(listed_piped.end.code == 3);
+  CHECK_THAT(listed_piped.err, Catch::Contains("is stdin") && Catch::Contains("name a file"));
 }
 
 TEST_CASE("cli: waco-codegen writes a kernel for any matrix to stdout", "[cli]") {

@@ -25,7 +25,7 @@ void make_private_folder(const std::filesystem::path& folder);
 /// The whole file; throws EnvironmentError when it can't be read.
 std::string read_file(const std::filesystem::path& file);
 
-/// The same for a file that a user names: an Error of kInput.
+/// The same for a file that a user names, "-" for what is left of stdin: an Error of kInput.
 std::string read_input_file(const std::filesystem::path& file);
 
 /// Held by one at a time: until the object dies, or its process, by whatever.

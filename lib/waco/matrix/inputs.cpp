@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <set>
 
-#include "waco/base/byte_source.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/matrix/line.hpp"
@@ -13,16 +12,6 @@
 namespace waco::matrix {
 namespace fs = std::filesystem;
 namespace {
-
-/// What is left of it: opened anew by a name, a file would begin again, and a socket can't be.
-std::string standard_input() {
-  constexpr size_t kPart = size_t{1} << 16;
-  FileSource source("-");
-  std::string text;
-  for (std::string part = read_up_to(source, kPart); !part.empty(); part = read_up_to(source, kPart))
-    text += part;
-  return text;
-}
 
 class Gathering {
  public:
@@ -44,7 +33,7 @@ class Gathering {
   }
 
   void add_list(const std::string& file) {
-    std::string text = file == "-" ? standard_input() : read_input_file(file);
+    std::string text = read_input_file(file);
     drop_byte_order_mark(text);
     if (text.starts_with("%%MatrixMarket") || text.find('\0') != std::string::npos)
       throw InputError(file, 0, "is no list of inputs, a line each, but a matrix or binary file itself");
