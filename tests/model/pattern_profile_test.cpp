@@ -78,4 +78,7 @@ TEST_CASE("pattern_profile: a few nonzeros in very many rows take no memory for 
   CHECK(profile.distinct({1, 1, 0}) == 3);
   CHECK(profile.heaviest_rows(1) == 1);
   CHECK(profile.padded_nonzeros(4) == 12);
+  PatternProfile empty(waco::test::from_entries(rows, 50, {}));
+  CHECK(empty.row_pointers().size() < 100);
+  CHECK(empty.heaviest_rows(1) == 0);
 }

@@ -32,14 +32,12 @@ Enum known(const json& document, const char* field, Parse parse) {
   return *value;
 }
 
-/// Throws UsageError beyond the bounds.
+/// Throws UsageError beyond the bounds, of which the lower one is not negative.
 int64_t bounded(const json& document, const char* field, int64_t least,
                 int64_t most = std::numeric_limits<int64_t>::max()) {
   const json& value = document.at(field);
-  // What does not fit would be wrapped.
-  const bool fits = !value.is_number_float() && (!value.is_number_unsigned() || value <= most);
-  const auto number = value.get<int64_t>();
-  if (fits && number >= least && number <= most) return number;
+  const auto number = value.get<int64_t>();  // negative from 2^63 on
+  if (!value.is_number_float() && number >= least && number <= most) return number;
   throw UsageError(fmt::format("its {} is {}", field, value.dump()));
 }
 

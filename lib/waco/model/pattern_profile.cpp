@@ -126,7 +126,7 @@ PatternProfile::PatternProfile(const matrix::SparseTensor& tensor) : order_(tens
     coords_[m] = ranks_[m] = ranks_of(tensor.coords[m]);
     extents_[m] = coords_[m].empty() ? 1 : *std::max_element(coords_[m].begin(), coords_[m].end()) + 1;
   }
-  if (ranks_[0].empty()) {
+  if (dims_[0] <= most_unranked(tensor.num_nonzeros())) {
     row_pointers_ = matrix::row_pointers(tensor);
   } else {
     row_pointers_.assign(static_cast<size_t>(coords_[0].empty() ? 0 : coords_[0].back() + 1) + 1, 0);

@@ -123,7 +123,7 @@ class FolderReader {
       fail("its dims are not those of the encoding of its op");
   }
 
-  /// Which weights it has, and where and of what it has learned, which has not to be there.
+  /// Which weights it has, and where and of what it has learned, which need not be there.
   void check_origin() const {
     (void)manifest_.at("weights_hash").get<std::string>();
     (void)machines_of(manifest_);
