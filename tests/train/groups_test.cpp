@@ -191,7 +191,7 @@ TEST_CASE("groups: a point that a file has twice is learned from once", "[train]
   CHECK(once.groups[0].size() == 2);
 }
 
-TEST_CASE("groups: records and ceilings that contradict themselves are refused", "[train]") {
+TEST_CASE("groups: records that contradict themselves are refused", "[train]") {
   Files files;
   dataset::Record record = sample_record("mesh", 16);
   record.problem = {schedule::Op::kSpmv, schedule::ValueType::kF64, 1};  // the plan is one of f32

@@ -155,10 +155,9 @@ class Collection {
     if (found.empty() || found[0].is_null()) return std::nullopt;
     try {
       return model::ceilings_from_json(found[0]);
-    } catch (const nlohmann::json::exception&) {
     } catch (const UsageError&) {
+      throw InputError(options_.output.string(), 1, "the ceilings of its machine are damaged");
     }
-    throw InputError(options_.output.string(), 1, "the ceilings of its machine are damaged");
   }
 
   int64_t num_planned() const {

@@ -89,8 +89,7 @@ Ceilings load_ceilings(int threads, const std::filesystem::path& folder);
 Ceilings load_or_measure_ceilings(int threads, const std::filesystem::path& folder);
 
 nlohmann::json to_json(const Ceilings& ceilings);
-/// Throws nlohmann::json::exception when a field is missing or of the wrong kind, UsageError when a number is
-/// of no machine.
+/// Throws UsageError when a field is missing or of the wrong kind, or a number is of no machine.
 Ceilings ceilings_from_json(const nlohmann::json& json);
 
 }  // namespace waco::model

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/file_replacement.hpp"
 #include "waco/base/machine.hpp"
@@ -141,7 +142,9 @@ nlohmann::json to_json(const Ceilings& c) {
   return json;
 }
 
-Ceilings ceilings_from_json(const nlohmann::json& json) {
+namespace {
+
+Ceilings parse(const nlohmann::json& json) {
   Ceilings c;
   c.cpu = json.at("cpu").get<std::string>();
   c.threads = json.at("threads").get<int>();
@@ -165,8 +168,19 @@ Ceilings ceilings_from_json(const nlohmann::json& json) {
   c.barrier_ns = json.at("barrier_ns").get<double>();
   c.grab_ns = json.at("grab_ns").get<double>();
   c.short_loop_ns = json.at("short_loop_ns").get<double>();
-  if (!plausible(c)) throw UsageError("ceilings that no machine has");
   return c;
+}
+
+}  // namespace
+
+Ceilings ceilings_from_json(const nlohmann::json& json) {
+  try {
+    const Ceilings c = parse(json);
+    if (plausible(c)) return c;
+  } catch (const nlohmann::json::exception& fault) {
+    throw UsageError(fmt::format("ceilings that are damaged: {}", fault_text(fault)));
+  }
+  throw UsageError("ceilings that no machine has");
 }
 
 Ceilings load_ceilings(int threads, const std::filesystem::path& folder) {

@@ -129,11 +129,10 @@ class Loading {
       for (const nlohmann::json& json : header.ceilings)
         ceilings.push_back(
             json.is_null() ? nullptr : std::make_shared<model::Ceilings>(model::ceilings_from_json(json)));
-      return ceilings;
-    } catch (const nlohmann::json::exception&) {
     } catch (const UsageError&) {
+      throw InputError(file.string(), 1, "the ceilings of a machine are damaged");
     }
-    throw InputError(file.string(), 1, "the ceilings of a machine are damaged");
+    return ceilings;
   }
 
   void add(const std::filesystem::path& file, const Record& record, const Origin& origin) {
