@@ -74,6 +74,7 @@ class Run {
   ExitCode one(const std::string& path) {
     matrix::ReadOptions reading;
     reading.threads = arena_.options().tuning.threads;
+    reading.stop = stop_;
     matrix::ReadResult input = matrix::read_tensor(path, reading);
     for (const std::string& note : input.notes) spdlog::info("{}: {}", path, note);
     const tune::TuneOptions& tuning = arena_.options().tuning;

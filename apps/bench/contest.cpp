@@ -80,8 +80,7 @@ ExitCode failure_of(const tune::TuneResult& tuned) {
 
 /// A record of a plan that was not searched to the end, or without some of the peers, would be kept as whole.
 void check_going_on(const std::string& matrix, const StopToken& stop) {
-  if (stop())
-    throw measure::Stopped(fmt::format("{}: stopped by {} before it was timed", matrix, stop.reason()));
+  if (stop()) throw Stopped(fmt::format("{}: stopped by {} before it was timed", matrix, stop.reason()));
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ class Arena {
 
   /// Tunes (or verifies the given plan), sets up, verifies and times all contestants. Throws what tune::tune
   /// throws, measure::Unmeasurable when no plan or not fixed_csr can be verified on this matrix, and
-  /// measure::Stopped when it is asked to stop before the end; a peer that fails is an entry that says so.
+  /// Stopped when it is asked to stop before the end; a peer that fails is an entry that says so.
   Record hold(matrix::SparseTensor tensor, const std::optional<GivenPlan>& given,
               const StopToken& stop) const;
 

@@ -1,11 +1,13 @@
 // Every file of tests/data/invalid is refused, with one line that names it, the line and the cause.
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
 
 #include "../gzipped.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
 #include "waco/matrix/read.hpp"
 
 using namespace waco;
@@ -135,6 +137,37 @@ TEST_CASE("read: a line that never ends is refused without reading it all", "[ma
   const std::string text = banner + std::string(size_t{64} << 20, 'x') + "\n1 1 0\n";
   CHECK_THROWS_WITH(read_tensor_bytes(text, "long.mtx"),
                     Catch::StartsWith("long.mtx: has a line of more than 1 MB"));
+}
+
+TEST_CASE("read: what exceeds a limit or the memory is refused by its size line", "[matrix]") {
+  const std::string banner = "%%MatrixMarket matrix coordinate real ";
+  std::string body;
+  for (int i = 1; i <= 20; ++i) body += std::to_string(i) + " 1 1\n";
+  const auto read = [&](const std::string& kind, int64_t most) {
+    return read_tensor_bytes(banner + kind + "\n20 20 20\n" + body, "a",
+                             {.threads = 2, .most_nonzeros = most});
+  };
+  CHECK(read("general", 20).tensor.num_nonzeros() == 20);
+  CHECK_THROWS_WITH(read("general", 19), Catch::StartsWith("a: has 20 nonzeros; at most 19"));
+  CHECK_THROWS_AS(read("symmetric", 39), InputError);
+  std::string tensor;
+  for (int i = 1; i <= 20; ++i) tensor += std::to_string(i) + " 1 1 1\n";
+  CHECK_THROWS_AS(read_tensor_bytes(tensor, "a.tns", {.threads = 2, .most_nonzeros = 19}), InputError);
+
+  const TemporaryFolder folder;  // of a terabyte, all of it beyond the size line a hole
+  const fs::path huge = folder.path() / "huge.mtx";
+  std::ofstream(huge) << banner << "general\n300000 300000 90000000000\n";
+  fs::resize_file(huge, uintmax_t{1} << 40);
+  CHECK_THROWS_AS(read_tensor(huge.string()), TooLargeError);
+  CHECK_THROWS_WITH(read_tensor(huge.string()),
+                    Catch::Contains("reading its 90000000000 nonzeros takes 4320"));
+}
+
+TEST_CASE("read: a stop request ends it", "[matrix]") {
+  const ReadOptions stopped{.threads = 2, .stop = StopToken().with_budget(0)};
+  const std::string matrix = "%%MatrixMarket matrix coordinate real general\n9 9 1\n1 1 1\n";
+  CHECK_THROWS_AS(read_tensor_bytes(matrix, "a", stopped), Stopped);
+  CHECK_THROWS_AS(read_tensor_bytes("1 1 1 1\n", "a", stopped), Stopped);
 }
 
 TEST_CASE("read: the first fault is reported, whatever the number of threads", "[matrix]") {

@@ -5,7 +5,14 @@
 #include <optional>
 #include <string_view>
 
+#include "waco/base/error.hpp"
+
 namespace waco {
+
+/// A stop request came before there was a result.
+class Stopped : public EnvironmentError {
+  using EnvironmentError::EnvironmentError;
+};
 
 /// Asked between pieces of work. A default token never stops; copies ask the same question.
 class StopToken {

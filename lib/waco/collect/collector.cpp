@@ -204,11 +204,12 @@ class Collection {
     const MatrixLedger* before = sure ? ledger_.find(item.name, stored_source(item)) : nullptr;
     if (is_complete(before)) return complete(before);
     try {
-      const matrix::ReadResult read = matrix::read_item(item);
+      const matrix::ReadResult read =
+          matrix::read_item(item, {.most_nonzeros = model::kMostNonzeros, .stop = stop_});
       if (item.name == item.original)  // of copies it would be told again
         for (const std::string& note : read.notes) spdlog::info("{}: {}", item.name, note);
       return collect_tensor(item, read.tensor);
-    } catch (const measure::Stopped&) {
+    } catch (const Stopped&) {
       summary_.stopped = true;
     } catch (const measure::Unmeasurable& error) {
       leave_out(item, error.what());

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "waco/base/error.hpp"
+#include "waco/base/machine.hpp"
 #include "waco/base/parallel.hpp"
 
 namespace waco::matrix {
@@ -24,6 +25,11 @@ void reserve(SparseTensor& tensor, const EntryFormat& format, int64_t max_entrie
   const int64_t capacity = format.symmetry == Symmetry::kGeneral ? entries : 2 * entries;
   for (auto& column : tensor.coords) column.reserve(static_cast<size_t>(capacity));
   tensor.values.reserve(static_cast<size_t>(capacity));
+}
+
+void check_stop(const TextReader& text, const StopToken& stop) {
+  if (stop.stop_requested())
+    throw Stopped(fmt::format("{}: reading was stopped ({})", text.name(), stop.reason()));
 }
 
 /// Cuts a block into pieces of about `chunk_bytes` that end at ends of lines.
@@ -120,6 +126,7 @@ class PieceReader {
 
 bool PieceReader::take(TextPiece& piece, size_t& number) {
   const std::lock_guard lock(mutex_);
+  check_stop(text_, options_.stop);
   if (stopped_ || text_.next_piece(piece, options_.chunk_bytes).empty()) return false;
   number = parsed_.size();
   parsed_.emplace_back();
@@ -183,6 +190,7 @@ EntryCounts read_entries(TextReader& text, const EntryFormat& format, int64_t ma
   }
   EntryCounts counts;
   counts.last_line = text.line_number();
+  int64_t checked = 0;  // entries that there is memory for
   std::array<Batch, 2> batches;
   size_t turn = 0;
   for (std::string_view block = text.next_block(); !block.empty(); block = text.next_block()) {
@@ -194,6 +202,11 @@ EntryCounts read_entries(TextReader& text, const EntryFormat& format, int64_t ma
     for (size_t i = 0; i < pieces.size(); ++i) {
       count(text, pieces[i], format, max_entries, batch.chunks[i].summary(), counts);
     }
+    check_stop(text, options.stop);
+    if (counts.num_entries > checked) {  // the arrays grow to twice their size
+      check_size(text, format.order, counts.num_entries, options);
+      checked = 2 * counts.num_entries;
+    }
   }
   append(batches[1 - turn], tensor);
   return counts;
@@ -204,6 +217,20 @@ EntryCounts read_entries(TextReader& text, const EntryFormat& format, int64_t ma
   EntryCounts counts = PieceReader(text, format, max_entries, options, buckets).run();
   buckets.close();
   return counts;
+}
+
+void check_size(const TextReader& text, int order, int64_t num_nonzeros, const ReadOptions& options) {
+  if (num_nonzeros > options.most_nonzeros)
+    throw InputError(
+        text.name(), 0,
+        fmt::format("has {} nonzeros; at most {} are supported", num_nonzeros, options.most_nonzeros));
+  const double bytes = 16.0 * (order + 1) * static_cast<double>(num_nonzeros);
+  const auto free = static_cast<double>(available_memory_bytes());
+  if (bytes > free)
+    throw TooLargeError(fmt::format(
+        "{}: reading its {} nonzeros takes {:.1f} GB, and {:.1f} GB are free; use a smaller {} or a machine "
+        "with more memory",
+        text.name(), num_nonzeros, bytes * 1e-9, free * 1e-9, order == 2 ? "matrix" : "tensor"));
 }
 
 void note_oddities(const EntryCounts& counts, int64_t num_merged, std::vector<std::string>& notes) {

@@ -32,6 +32,10 @@ EntryCounts read_entries(TextReader& text, const EntryFormat& format, int64_t ma
 EntryCounts read_entries(TextReader& text, const EntryFormat& format, int64_t max_entries,
                          const ReadOptions& options, EntryBuckets& buckets);
 
+/// Throws where a tensor of `order` modes with so many nonzeros is more than `options` allow, or with what
+/// reading takes beside it more than the free memory.
+void check_size(const TextReader& text, int order, int64_t num_nonzeros, const ReadOptions& options);
+
 /// Adds what people should know about the entries to `notes`; `num_merged` is how many were summed into
 /// others.
 void note_oddities(const EntryCounts& counts, int64_t num_merged, std::vector<std::string>& notes);

@@ -14,9 +14,6 @@
 namespace waco::matrix {
 namespace {
 
-constexpr int64_t kEntriesPerBucket = int64_t{1} << 15;
-constexpr int64_t kMaxBuckets = 1024;
-constexpr int64_t kSerialBelow = int64_t{1} << 14;
 constexpr size_t kFirstBlockWords = size_t{1} << 12;
 constexpr size_t kLargestBlockWords = size_t{1} << 20;
 
@@ -42,14 +39,10 @@ uint64_t* EntryBuckets::Arena::take(size_t words) {
 EntryBuckets::EntryBuckets(const EntryFormat& format, int64_t likely_entries, int threads)
     : has_value_(format.has_value),
       threads_(threads),
+      buckets_(format.dims[0], likely_entries, threads),
       arenas_(static_cast<size_t>(threads)),
       counts_(static_cast<size_t>(threads)) {
   WACO_ASSERT(format.order == 2 && fits(format.dims));
-  const int64_t wanted = std::min(
-      kMaxBuckets, std::max<int64_t>(likely_entries / kEntriesPerBucket, threads > 1 ? 4 * threads : 1));
-  const int64_t last_row = format.dims[0] - 1;
-  while (last_row >> shift_ >= wanted) ++shift_;
-  num_buckets_ = (last_row >> shift_) + 1;
 }
 
 void EntryBuckets::deal(size_t piece, const EntryChunk& chunk, int thread) {
@@ -61,8 +54,8 @@ void EntryBuckets::deal(size_t piece, const EntryChunk& chunk, int thread) {
   const double* const values = chunk.values();
   const auto [low, high] = std::minmax_element(rows, rows + size);
   Piece result;
-  result.first_bucket = *low >> shift_;
-  result.num_buckets = (*high >> shift_) - result.first_bucket + 1;
+  result.first_bucket = *low >> buckets_.shift;
+  result.num_buckets = (*high >> buckets_.shift) - result.first_bucket + 1;
   result.size = size;
 
   // Counts, then where each bucket begins, then where its next entry goes.
@@ -70,7 +63,7 @@ void EntryBuckets::deal(size_t piece, const EntryChunk& chunk, int thread) {
   std::vector<uint32_t>& next = counts_[static_cast<size_t>(thread)];
   next.assign(buckets + 1, 0);
   const auto bucket_of = [&](int64_t row) {
-    return static_cast<size_t>((row >> shift_) - result.first_bucket);
+    return static_cast<size_t>((row >> buckets_.shift) - result.first_bucket);
   };
   for (int64_t i = 0; i < size; ++i) ++next[bucket_of(rows[i]) + 1];
   std::partial_sum(next.begin(), next.end(), next.begin());
@@ -113,7 +106,7 @@ int64_t EntryBuckets::num_entries() const {
 
 /// Where the entries of each bucket begin in the tensor, [num_buckets + 1].
 std::vector<int64_t> EntryBuckets::bucket_begins() const {
-  std::vector<int64_t> begins(static_cast<size_t>(num_buckets_) + 1);
+  std::vector<int64_t> begins(static_cast<size_t>(buckets_.count) + 1);
   for (const Piece& piece : pieces_) {
     int64_t* const counts = begins.data() + piece.first_bucket + 1;
     for (int64_t i = 0; i < piece.num_buckets; ++i) counts[i] += piece.begins[i + 1] - piece.begins[i];
@@ -138,8 +131,8 @@ void EntryBuckets::find_segments(int64_t bucket, Scratch& scratch) const {
 
 /// Orders a bucket with a counting sort over its rows, which leaves the columns in the order of the text.
 void EntryBuckets::sort_by_rows(int64_t bucket, int64_t begin, SparseTensor& tensor, Scratch& scratch) const {
-  const int64_t first_row = bucket << shift_;
-  scratch.starts.assign((size_t{1} << shift_) + 1, 0);
+  const int64_t first_row = bucket << buckets_.shift;
+  scratch.starts.assign((size_t{1} << buckets_.shift) + 1, 0);
   int64_t* const starts = scratch.starts.data();
   for (const Segment& segment : scratch.segments) {
     for (int64_t i = 0; i < segment.size; ++i) ++starts[row_of(segment.keys[i]) - first_row + 1];
@@ -169,7 +162,7 @@ int64_t EntryBuckets::finish_rows(int64_t bucket, int64_t begin, SparseTensor& t
   int64_t* const cols = tensor.coords[1].data() + begin;
   double* const values = tensor.values.data() + begin;
   int64_t num_equal = 0;
-  int64_t row = bucket << shift_;
+  int64_t row = bucket << buckets_.shift;
   int64_t first = 0;
   scratch.starts.pop_back();
   for (const int64_t last : scratch.starts) {
@@ -242,7 +235,7 @@ int64_t EntryBuckets::sort_into(SparseTensor& tensor) const {
     }
     if (begin == end) return;
     find_segments(bucket, scratch);
-    if ((int64_t{1} << shift_) <= 4 * (end - begin) + 64) {
+    if (buckets_.has_few_rows(end - begin)) {
       sort_by_rows(bucket, begin, tensor, scratch);
       num_equal += finish_rows(bucket, begin, tensor, scratch);
     } else {
@@ -250,7 +243,7 @@ int64_t EntryBuckets::sort_into(SparseTensor& tensor) const {
     }
   };
   for_each_parallel(
-      num_buckets_, threads, [] { return Scratch(); }, sort_bucket);
+      buckets_.count, threads, [] { return Scratch(); }, sort_bucket);
   return num_equal;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "waco/matrix/entry_parser.hpp"
+#include "waco/matrix/row_buckets.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
 
 namespace waco::matrix {
@@ -84,8 +85,7 @@ class EntryBuckets {
 
   bool has_value_;
   int threads_;
-  int shift_ = 0;  ///< row >> shift is its bucket
-  int64_t num_buckets_ = 1;
+  RowBuckets buckets_;
   std::vector<Piece> pieces_;  ///< in the order of the text, once closed
 
   std::vector<Arena> arenas_;                  ///< [threads]

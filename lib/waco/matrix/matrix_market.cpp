@@ -1,6 +1,7 @@
 // Reading the Matrix Market coordinate format.
 #include "waco/matrix/matrix_market.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <string>
@@ -192,6 +193,11 @@ ReadResult read_matrix_market(TextReader& text, int64_t likely_text_bytes, const
   format.has_value = header.has_value;
   format.symmetry = header.symmetry;
   format.dims = {header.num_rows, header.num_cols, 1};
+
+  if (likely_text_bytes >= 0) {
+    const int64_t entries = std::min(header.num_entries, likely_text_bytes / format.shortest_line() + 1);
+    check_size(text, 2, format.symmetry == Symmetry::kGeneral ? entries : 2 * entries, options);
+  }
 
   ReadResult result;
   SparseTensor& tensor = result.tensor;

@@ -2,17 +2,22 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "waco/base/signals.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
 
 namespace waco::matrix {
 
 struct ReadOptions {
-  int threads = 0;                       ///< 0: usable_threads()
-  size_t chunk_bytes = size_t{1} << 18;  ///< of text, the unit of parallel work
+  int threads = 0;                                              ///< 0: usable_threads()
+  size_t chunk_bytes = size_t{1} << 18;                         ///< of text, the unit of parallel work
+  int64_t most_nonzeros = std::numeric_limits<int64_t>::max();  ///< larger files are refused
+  StopToken stop = {};
 };
 
 struct ReadResult {
@@ -25,8 +30,9 @@ struct ReadResult {
 /// in a folder of its name, as SuiteSparse has it; each of them gzip-compressed or not; "-" is standard
 /// input. The content decides which it is, never the name. See matrix_market.hpp and frostt.hpp for what is
 /// accepted. Memory beside the tensor: at most once its size again, to sort it. Throws InputError naming
-/// file, line, cause and remedy for anything else, and EnvironmentError when the memory does not suffice.
-/// What a file claims about its size is never believed before it is read.
+/// file, line, cause and remedy for anything else, and for more than `most_nonzeros`; TooLargeError when the
+/// memory does not suffice, as soon as that is known; Stopped when asked to. No more memory is taken on the
+/// word of a file than its text could fill.
 ReadResult read_tensor(const std::string& path, const ReadOptions& options = {});
 
 /// The same for the bytes of a file that are in memory; `name` is what errors and the tensor call it.

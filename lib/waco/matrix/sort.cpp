@@ -13,14 +13,11 @@
 
 #include "waco/base/error.hpp"
 #include "waco/base/parallel.hpp"
+#include "waco/matrix/row_buckets.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
 
 namespace waco::matrix {
 namespace {
-
-constexpr int64_t kEntriesPerBucket = int64_t{1} << 15;
-constexpr int64_t kMaxBuckets = 1024;
-constexpr int64_t kSerialBelow = int64_t{1} << 14;
 
 using Columns = std::array<const int64_t*, 3>;
 
@@ -123,21 +120,19 @@ class BucketSort {
   int threads_;
   int order_;
   int64_t count_;
-  int shift_ = 0;  ///< row >> shift is its bucket
-  int64_t num_buckets_ = 1;
-  std::vector<int64_t> begins_;  ///< [num_buckets + 1]
+  RowBuckets buckets_;
+  std::vector<int64_t> begins_;  ///< of the buckets, and the end of the last
   std::array<std::unique_ptr<int64_t[]>, 3> coords_;
   std::unique_ptr<double[]> values_;
   Columns columns_{};
 };
 
 BucketSort::BucketSort(SparseTensor& tensor, int threads)
-    : tensor_(tensor), threads_(threads), order_(tensor.order()), count_(tensor.num_nonzeros()) {
-  const int64_t wanted =
-      std::min(kMaxBuckets, std::max<int64_t>(count_ / kEntriesPerBucket, threads > 1 ? 4 * threads : 1));
-  const auto last_row = static_cast<uint64_t>(tensor.dims[0] - 1);
-  while (static_cast<int64_t>(last_row >> shift_) >= wanted) ++shift_;
-  num_buckets_ = static_cast<int64_t>(last_row >> shift_) + 1;
+    : tensor_(tensor),
+      threads_(threads),
+      order_(tensor.order()),
+      count_(tensor.num_nonzeros()),
+      buckets_(tensor.dims[0], count_, threads) {
   for (int mode = 0; mode < order_; ++mode) {
     const auto m = static_cast<size_t>(mode);
     coords_[m] = std::make_unique_for_overwrite<int64_t[]>(static_cast<size_t>(count_));
@@ -148,7 +143,7 @@ BucketSort::BucketSort(SparseTensor& tensor, int threads)
 
 /// Deals the entries to the buckets, stably: every thread a contiguous range, earlier threads' entries first.
 void BucketSort::partition() {
-  const auto buckets = static_cast<size_t>(num_buckets_);
+  const auto buckets = static_cast<size_t>(buckets_.count);
   std::vector<std::vector<int64_t>> next(static_cast<size_t>(threads_), std::vector<int64_t>(buckets));
   begins_.assign(buckets + 1, count_);
   const int64_t* const rows = tensor_.coords[0].data();
@@ -157,7 +152,7 @@ void BucketSort::partition() {
   for (int t = 0; t < threads_; ++t) {
     std::vector<int64_t>& counts = next[static_cast<size_t>(t)];
     const int64_t end = std::min(count_, (t + 1) * share);
-    for (int64_t i = t * share; i < end; ++i) ++counts[static_cast<size_t>(rows[i] >> shift_)];
+    for (int64_t i = t * share; i < end; ++i) ++counts[static_cast<size_t>(rows[i] >> buckets_.shift)];
   }
   int64_t position = 0;
   for (size_t bucket = 0; bucket < buckets; ++bucket) {
@@ -169,7 +164,7 @@ void BucketSort::partition() {
     std::vector<int64_t>& to = next[static_cast<size_t>(t)];
     const int64_t end = std::min(count_, (t + 1) * share);
     for (int64_t i = t * share; i < end; ++i) {
-      const int64_t at = to[static_cast<size_t>(rows[i] >> shift_)]++;
+      const int64_t at = to[static_cast<size_t>(rows[i] >> buckets_.shift)]++;
       for (int mode = 0; mode < order_; ++mode) {
         const auto m = static_cast<size_t>(mode);
         coords_[m][static_cast<size_t>(at)] = tensor_.coords[m][static_cast<size_t>(i)];
@@ -183,9 +178,9 @@ void BucketSort::partition() {
 void BucketSort::order_by_rows(int64_t bucket, Scratch& scratch) const {
   const int64_t begin = begins_[static_cast<size_t>(bucket)];
   const int64_t end = begins_[static_cast<size_t>(bucket) + 1];
-  const int64_t first_row = bucket << shift_;
+  const int64_t first_row = bucket << buckets_.shift;
   std::vector<int64_t>& starts = scratch.starts;
-  starts.assign((size_t{1} << shift_) + 1, 0);
+  starts.assign((size_t{1} << buckets_.shift) + 1, 0);
   for (int64_t i = begin; i < end; ++i) ++starts[static_cast<size_t>(columns_[0][i] - first_row) + 1];
   std::partial_sum(starts.begin(), starts.end(), starts.begin());
   for (int64_t i = begin; i < end; ++i) {
@@ -215,8 +210,7 @@ int64_t BucketSort::sort_bucket(int64_t bucket, Scratch& scratch) {
   const int64_t size = begins_[static_cast<size_t>(bucket) + 1] - begin;
   if (size == 0) return 0;
   scratch.order.resize(static_cast<size_t>(size));
-  const bool few_rows = shift_ < 62 && (int64_t{1} << shift_) <= 4 * size + 64;
-  if (few_rows) {
+  if (buckets_.has_few_rows(size)) {
     order_by_rows(bucket, scratch);
   } else {  // many more rows than entries
     std::iota(scratch.order.begin(), scratch.order.end(), begin);
@@ -242,7 +236,7 @@ int64_t BucketSort::run() {
   partition();
   std::atomic<int64_t> duplicates{0};
   for_each_parallel(
-      num_buckets_, threads_, [] { return Scratch(); },
+      buckets_.count, threads_, [] { return Scratch(); },
       [&](int64_t bucket, Scratch& scratch) { duplicates += sort_bucket(bucket, scratch); });
   return duplicates;
 }

@@ -62,11 +62,6 @@ void check_machine(const Measurement& measurement);
 /// The same of a kernel that was to be compiled.
 void check_machine(const CompiledKernel& kernel);
 
-/// A stop request came before there was a result.
-class Stopped : public EnvironmentError {
-  using EnvironmentError::EnvironmentError;
-};
-
 /// Whether other inputs would meet the fault, too: it is of the machine, and not of the input or a stop
 /// request.
 bool is_of_machine(const std::exception& fault);

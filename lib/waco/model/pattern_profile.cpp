@@ -115,10 +115,10 @@ double sorted_maxima(const std::vector<std::pair<int64_t, int64_t>>& counts, int
 
 PatternProfile::PatternProfile(const matrix::SparseTensor& tensor) : order_(tensor.order()) {
   WACO_ASSERT(order_ == 2 || order_ == 3);
-  if (tensor.num_nonzeros() >= INT32_MAX)
+  if (tensor.num_nonzeros() > kMostNonzeros)
     throw InputError(tensor.name, 0,
-                     fmt::format("has {} nonzeros; schedules are ranked for fewer than {}",
-                                 tensor.num_nonzeros(), INT32_MAX));
+                     fmt::format("has {} nonzeros; schedules are ranked for at most {}",
+                                 tensor.num_nonzeros(), kMostNonzeros));
   for (int m = 0; m < order_; m++) {
     dims_[m] = extents_[m] = tensor.dims[m];
     coords_[m] = tensor.coords[m];

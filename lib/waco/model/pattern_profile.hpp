@@ -29,6 +29,9 @@ struct LaneSlots {
   double slices = 0;
 };
 
+/// Nonzeros are counted in 31 bits.
+inline constexpr int64_t kMostNonzeros = INT32_MAX - 1;
+
 /// A pattern's counts. Not safe for use by several threads at once. Keeps references to the tensor's
 /// coordinates: it must outlive the profile and not change.
 class PatternProfile {
