@@ -235,14 +235,8 @@ TEST_CASE("kernel_cache: what killed runs left long ago is removed, what is new 
   CHECK(fs::exists(kernels / "def.so.tmp.456.1"));
 }
 
-TEST_CASE("kernel_cache: without a cache folder kernels last as long as the cache", "[measure]") {
+TEST_CASE("kernel_cache: without a cache folder kernels last as long as the process", "[measure]") {
   const ScopedVariable variable("XDG_CACHE_HOME", "/dev/null");
-  fs::path library;
-  {
-    const KernelCache cache(compiler());
-    library = cache.get(answer(6), 60).library;
-    CHECK(call(library) == 6);
-    CHECK(cache.get(answer(6), 60).from_cache);
-  }
-  CHECK_FALSE(fs::exists(library));
+  CHECK(call(KernelCache(compiler()).get(answer(6), 60).library) == 6);
+  CHECK(KernelCache(compiler()).get(answer(6), 60).from_cache);
 }

@@ -73,6 +73,15 @@ void make_private_folder(const fs::path& folder) {
   }
 }
 
+std::vector<fs::directory_entry> list_folder(const fs::path& folder) {
+  std::vector<fs::directory_entry> entries;
+  std::error_code error;  // a loop over a range would throw in mid-folder
+  for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator();
+       at.increment(error))
+    entries.push_back(*at);
+  return entries;
+}
+
 std::string read_file(const fs::path& file) {
   const Descriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) fail(file, "can't be opened");

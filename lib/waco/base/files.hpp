@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "waco/base/descriptor.hpp"
 
@@ -21,6 +22,9 @@ std::filesystem::path cache_folder_if_any();
 /// Creates `folder` (and its parents) for this user alone, mode 0700, and checks owner and permissions of
 /// what was there before. Throws EnvironmentError.
 void make_private_folder(const std::filesystem::path& folder);
+
+/// What is in a folder, in any order; nothing where it is not there, and no more where it can't be read on.
+std::vector<std::filesystem::directory_entry> list_folder(const std::filesystem::path& folder);
 
 /// The whole file; throws EnvironmentError when it can't be read.
 std::string read_file(const std::filesystem::path& file);

@@ -5,6 +5,8 @@
 #include <string>
 #include <system_error>
 
+#include "waco/base/files.hpp"
+
 namespace waco {
 namespace fs = std::filesystem;
 
@@ -15,11 +17,11 @@ constexpr auto kLongestWriting = std::chrono::hours(1);
 
 }  // namespace
 
-void remove_leftovers(const fs::path& folder) {
+void remove_leftovers(const fs::path& folder, std::string_view of) {
   const auto old = fs::file_time_type::clock::now() - kLongestWriting;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().filename().string().find(".tmp.") == std::string::npos) continue;
+  for (const fs::directory_entry& entry : list_folder(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(of) || name.find(".tmp.") == std::string::npos) continue;
     std::error_code ignored;
     const auto date = fs::last_write_time(entry.path(), ignored);
     if (!ignored && date < old) fs::remove_all(entry.path(), ignored);
@@ -33,14 +35,12 @@ void note_use(const fs::path& file) {
 
 void remove_unused_entries(const fs::path& folder, std::string_view prefix, std::string_view dated) {
   const auto kept_since = fs::file_time_type::clock::now() - kEntriesKept;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
-       entry.increment(error)) {
-    if (!entry->path().filename().string().starts_with(prefix)) continue;
+  for (const fs::directory_entry& entry : list_folder(folder)) {
+    if (!entry.path().filename().string().starts_with(prefix)) continue;
     std::error_code none;
-    auto used = fs::last_write_time(entry->path() / dated, none);
-    if (none) used = entry->last_write_time(none);  // a file, or a folder of which no more came, or not yet
-    if (!none && used < kept_since) fs::remove_all(entry->path(), none);
+    auto used = fs::last_write_time(entry.path() / dated, none);
+    if (none) used = entry.last_write_time(none);  // a file, or a folder of which no more came, or not yet
+    if (!none && used < kept_since) fs::remove_all(entry.path(), none);
   }
 }
 

@@ -8,8 +8,8 @@
 namespace waco {
 
 /// Removes what runs that were killed an hour ago or earlier were writing in `folder`: entries with a
-/// temporary_name.
-void remove_leftovers(const std::filesystem::path& folder);
+/// temporary_name, of names that begin with `of`.
+void remove_leftovers(const std::filesystem::path& folder, std::string_view of = "");
 
 /// Makes now the date of `file`, that of an entry's last use. Where that fails the entry may be removed
 /// early.

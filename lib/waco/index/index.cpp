@@ -86,9 +86,11 @@ fs::path without_slash(const fs::path& folder) {
   return folder.filename().empty() ? folder.parent_path() : folder;
 }
 
-/// An empty folder beside `folder`, which is to take its place.
+/// An empty folder beside `folder`, which is to take its place. Those of runs that were killed go.
 fs::path make_fresh(const fs::path& folder) {
-  const fs::path fresh = temporary_name(without_slash(folder));
+  const fs::path place = without_slash(folder), parent = place.parent_path();
+  remove_leftovers(parent.empty() ? "." : parent, place.filename().string() + ".tmp.");
+  const fs::path fresh = temporary_name(place);
   std::error_code error;
   if (!fs::create_directory(fresh, error))
     throw EnvironmentError(fmt::format("{}: can't be created: {}", folder.string(), error.message()));

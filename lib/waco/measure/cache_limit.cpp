@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "waco/base/error.hpp"
+#include "waco/base/files.hpp"
 #include "waco/measure/kernel_cache.hpp"
 
 namespace waco::measure {
@@ -26,8 +27,7 @@ struct Entry {
 /// By name without suffix. Files that others remove meanwhile do not count.
 std::map<std::string, Entry> entries_of(const fs::path& folder) {
   std::map<std::string, Entry> entries;
-  std::error_code error;
-  for (const fs::directory_entry& file : fs::directory_iterator(folder, error)) {
+  for (const fs::directory_entry& file : list_folder(folder)) {
     const std::string suffix = file.path().extension().string();
     if (suffix != ".so" && suffix != ".json") continue;
     std::error_code gone;
@@ -60,7 +60,7 @@ CacheLimit kernel_cache_limit() {
 
 void KernelCache::trim() const {
   if (limit_.bytes <= 0) return;
-  const std::map<std::string, Entry> entries = entries_of(folder_);
+  const std::map<std::string, Entry> entries = entries_of(new_folder_);
   int64_t bytes = 0;
   for (const auto& [name, entry] : entries) bytes += entry.bytes;
   if (bytes <= limit_.bytes) return;
@@ -73,11 +73,11 @@ void KernelCache::trim() const {
     if (bytes <= wanted || used > kept_since) return;
     // Someone may have used it since the folder was read.
     std::error_code error;
-    const FileTime now_used = fs::last_write_time(folder_ / (name + ".json"), error);
+    const FileTime now_used = fs::last_write_time(new_folder_ / (name + ".json"), error);
     if (!error && now_used > kept_since) continue;
     // The manifest first: without it the library counts for nothing, should this run be killed in between.
-    fs::remove(folder_ / (name + ".json"), error);
-    fs::remove(folder_ / (name + ".so"), error);
+    fs::remove(new_folder_ / (name + ".json"), error);
+    fs::remove(new_folder_ / (name + ".so"), error);
     bytes -= entries.at(name).bytes;
   }
 }

@@ -68,6 +68,12 @@ bool takes_entries(const fs::path& folder) {
   return true;
 }
 
+/// Serves all inputs of this process, and goes with it.
+fs::path temporary_kernels() {
+  static const TemporaryFolder folder("waco-kernels-");
+  return folder.path() / "kernels";
+}
+
 fs::path kernels_folder_if_any() {
   const fs::path cache = cache_folder_if_any();
   if (cache.empty()) return {};
@@ -86,8 +92,7 @@ KernelCache::KernelCache(Compiler compiler, fs::path folder, CacheLimit limit, C
   if (!folder_.empty())
     spdlog::warn("{}: can't be written to; kernels that it lacks are not kept for later runs",
                  folder_.string());
-  temporary_.emplace("waco-kernels-");
-  new_folder_ = temporary_->path() / "kernels";
+  new_folder_ = temporary_kernels();
   make_private_folder(new_folder_);
   if (folder_.empty()) folder_ = new_folder_;
 }
@@ -243,7 +248,7 @@ void KernelCache::store(const std::string& key, const CompileRequest& request,
                                    {"size_bytes", content.size()},
                                    {"checksum", content_hash(content)}};
   // The manifest last: without it, or with one that does not agree, the library counts for nothing.
-  has_grown_ = !temporary_;
+  has_grown_ = true;
   write_file_atomically(new_folder_ / (key + ".so"), content);
   write_file_atomically(new_folder_ / (key + ".json"), manifest.dump(2) + "\n");
 }

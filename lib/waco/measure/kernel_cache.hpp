@@ -5,7 +5,6 @@
 #include <chrono>
 #include <filesystem>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,8 +54,9 @@ CacheLimit kernel_cache_limit();
 class KernelCache {
  public:
   /// Uses `folder`, created with mode 0700 when missing; empty: "kernels" in the user's cache folder or,
-  /// where there is none, in a temporary one. From a folder that can't be written to, such as one of a
-  /// read-only file system, kernels are taken; new ones go to a temporary one then. Throws EnvironmentError.
+  /// where there is none, in a temporary one, the same for all of a process. From a folder that can't be
+  /// written to, such as one of a read-only file system, kernels are taken; new ones go to that one then.
+  /// Throws EnvironmentError.
   explicit KernelCache(Compiler compiler, std::filesystem::path folder = {},
                        CacheLimit limit = kernel_cache_limit(), Compiling compiling = Compiling::kAllowed);
 
@@ -84,7 +84,7 @@ class KernelCache {
   /// Whether get() would find it.
   bool has(const CompileRequest& request) const { return !holder_of(key(request)).empty(); }
 
-  /// Brings the folder below its limit, which takes a look at every file in it.
+  /// Brings the folder of new entries below its limit, which takes a look at every file in it.
   void trim() const;
 
  private:
@@ -97,9 +97,8 @@ class KernelCache {
              const std::filesystem::path& library) const;
 
   Compiler compiler_;
-  std::optional<TemporaryFolder> temporary_;
   std::filesystem::path folder_;
-  std::filesystem::path new_folder_;  ///< for new entries: the same, or within the temporary one
+  std::filesystem::path new_folder_;  ///< for new entries: the same, or the temporary one
   CacheLimit limit_;
   Compiling compiling_;
   mutable std::once_flag swept_;

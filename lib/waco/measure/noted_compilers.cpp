@@ -88,8 +88,7 @@ void note_compiler(const Compiler& compiler, const fs::path& folder) {
 
 std::vector<Compiler> noted_compilers(const fs::path& folder, const std::string& command) {
   std::vector<std::pair<fs::file_time_type, Compiler>> found;
-  std::error_code error;
-  for (const fs::directory_entry& file : fs::directory_iterator(folder, error)) {
+  for (const fs::directory_entry& file : list_folder(folder)) {
     if (file.path().extension() != kSuffix) continue;
     std::optional<Compiler> compiler = read_note(file.path());
     std::error_code gone;

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <map>
+#include <mutex>
 
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
@@ -100,15 +102,23 @@ bool load(const std::filesystem::path& path, Ceilings& wanted) {
   }
 }
 
-void store(const std::filesystem::path& path, const Ceilings& c) {
+/// Whether they are kept.
+bool store(const std::filesystem::path& path, const Ceilings& c) {
   try {
     nlohmann::json json = to_json(c);
     json["hardware"] = hardware();
     write_file_atomically(path, json.dump(2) + '\n');
+    return true;
   } catch (const EnvironmentError& error) {
-    spdlog::debug("{}; the machine is measured again next time", error.what());
+    spdlog::debug("{}; the machine is measured again by the next run", error.what());
+    return false;
   }
 }
+
+/// By threads: what could not be kept in a file serves this process, so that all that it ranks are ranked
+/// alike.
+std::map<int, Ceilings> unstored;
+std::mutex unstored_mutex;
 
 }  // namespace
 
@@ -190,18 +200,19 @@ Ceilings load_ceilings(int threads, const std::filesystem::path& folder) {
 }
 
 Ceilings load_or_measure_ceilings(int threads, const std::filesystem::path& folder) {
-  if (folder.empty()) return measure_ceilings(threads);
   Ceilings kept = default_ceilings(threads);
-  const auto path = file_of(kept, folder);
-  if (load(path, kept)) return kept;
+  const auto path = folder.empty() ? std::filesystem::path() : file_of(kept, folder);
+  if (!path.empty() && load(path, kept)) return kept;
+  const std::lock_guard lock(unstored_mutex);
+  if (const auto found = unstored.find(threads); found != unstored.end()) return found->second;
   const Ceilings fresh = measure_ceilings(threads);
   if (fresh.disturbed)
     spdlog::info(
         "this machine is busy: what starting and joining threads takes was not measured well, and "
         "is measured again in ten minutes");
   // What another process has stored meanwhile counts: all on a machine are to rank alike.
-  if (load(path, kept)) return kept;
-  if (fresh.measured) store(path, fresh);
+  if (!path.empty() && load(path, kept)) return kept;
+  if (fresh.measured && (path.empty() || !store(path, fresh))) unstored[threads] = fresh;
   return fresh;
 }
 

@@ -94,10 +94,8 @@ bool CheckpointFolder::exists() const {
 void CheckpointFolder::remove() const {
   std::error_code error;
   fs::remove(folder_ / kState, error);  // first: what is left without it is no checkpoint
-  std::vector<fs::path> own;
-  for (const auto& entry : fs::directory_iterator(folder_, error))
-    if (is_own_name(entry.path().filename().string())) own.push_back(entry.path());
-  for (const fs::path& file : own) fs::remove(file, error);
+  for (const fs::directory_entry& entry : list_folder(folder_))
+    if (is_own_name(entry.path().filename().string())) fs::remove(entry.path(), error);
   fs::remove(folder_, error);  // only when it is empty
 }
 

@@ -54,8 +54,7 @@ std::optional<ModelPlace> model_in(const fs::path& folder) {
 std::vector<ModelPlace> models_of(schedule::Op op, const fs::path& folder) {
   const std::string name(schedule::name(op));
   std::vector<ModelPlace> places;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+  for (const fs::directory_entry& entry : list_folder(folder)) {
     const std::string file = entry.path().filename();
     if (file != name && file.rfind(name + "-", 0) != 0) continue;
     if (auto place = model_in(entry.path())) places.push_back(std::move(*place));
