@@ -98,8 +98,11 @@ whole_lines() {
   done
 }
 whole_lines | jq -s -c 'reduce .[] as $line ({}; .[$line.input] = $line) | .[]' >"$folder/last.part"
-jq -c 'select(.status == "done")' "$folder/last.part" >"$folder/results.jsonl.part"
-jq -r 'select(.status != "done") | "\(.input): exit code \(.exit_code): \(.error)"' "$folder/last.part" >"$folder/failed.part"
+# A result that a failing machine cut short is not one.
+is_result='(.status == "done" and (.machine_failed | not))'
+jq -c "select($is_result)" "$folder/last.part" >"$folder/results.jsonl.part"
+jq -r "select($is_result | not) |"' "\(.input): " + if .status == "done" then "cut short: \(.stopped_by)" else
+  "exit code \(.exit_code): \(.error)" end' "$folder/last.part" >"$folder/failed.part"
 rm "$folder/last.part"
 mv "$folder/results.jsonl.part" "$folder/results.jsonl"
 mv "$folder/failed.part" "$folder/failed"

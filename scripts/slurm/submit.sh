@@ -65,7 +65,7 @@ while [ $# -gt 0 ]; do
   [[ $1 != *$'\n'* ]] || fail "an argument holds a line end"
   is_value=0
   case $previous in
-    --quiet | --verbose | --check | --no-compile | --*=*) ;;
+    --quiet | --verbose | --check | --no-compile | --clustered | --jsonl | --*=*) ;;
     --*) is_value=1 ;;
   esac
   case $program/$1 in
@@ -96,12 +96,26 @@ while [ $# -gt 0 ]; do
   shift || usage
 done
 
-# The files of a folder, as the programs find them.
-kind=.mtx
-if [[ " ${arguments[*]-}" =~ \ --(op|schedule)[=\ ]mttkrp ]]; then kind=.tns; fi
+# The files of a folder, as the programs find them: of SuiteSparse's the matrix alone, neither NAME/NAME_b.mtx nor an archive
+# that was extracted. Folders that can't be read are passed over.
+kinds=(.mtx .mtx.gz .tar.gz .tgz)
+if [[ " ${arguments[*]-}" =~ \ --(op|schedule)[=\ ]mttkrp ]]; then kinds=(.tns .tns.gz); fi
+names=(-false)
+for kind in "${kinds[@]}"; do names+=(-o -name "*$kind"); done
 files_of() {
-  # Folders that can't be read are passed over, as the programs do.
-  { find -H "$1" \( -name "*$kind" -o -name "*$kind.gz" \) -xtype f || true; } | LC_ALL=C sort | grep . || fail "$1 holds no $kind file" 3
+  { find -H "$1" \( "${names[@]}" \) -xtype f || true; } | LC_ALL=C sort | awk -F/ '
+    { file[NR] = $0; is_there[$0] = 1 }
+    END {
+      for (n = 1; n <= NR; ++n) {
+        parts = split(file[n], part)
+        name = part[parts]; folder = part[parts - 1]
+        place = substr(file[n], 1, length(file[n]) - length(name))
+        matrix = ""
+        if (sub(/\.(tar\.gz|tgz)$/, "", name)) matrix = place name "/" name ".mtx"
+        else if (index(name, folder "_") == 1) matrix = place folder ".mtx"
+        if (!(matrix in is_there) && !(matrix ".gz" in is_there)) print file[n]
+      }
+    }' | grep . || fail "$1 holds no ${kinds[0]} file" 3
 }
 if [ -e "$work/inputs" ]; then
   while read -r input; do

@@ -40,6 +40,10 @@ touch matrices/aa.mtx
 expect 2 "--list $work/job/list" submit --model model -q matrices --list list.txt --seed 3
 submit --model model -q --list job/list --seed 3
 expect 2 "other options" submit --model model -q --list job/list --seed 4
+mkdir -p HB/w
+touch HB/w/w.mtx HB/w/w_b.mtx HB/w.tar.gz HB/z.tgz
+"$slurm/submit.sh" archives -- waco-collect --op spmv --clustered HB
+printf '%s\n' HB/w/w.mtx HB/z.tgz | diff - archives/list
 mkdir empty
 expect 3 "empty holds no .tns" "$slurm/submit.sh" none -- waco-collect empty --op mttkrp
 expect 3 "needs --list" "$slurm/submit.sh" none -- waco-tune --op spmv
@@ -100,6 +104,16 @@ expect 2 "unknown option --partal" "$slurm/merge.sh" job --partal
 expect 2 "one folder" "$slurm/merge.sh" job other
 expect 2 "merge.sh FOLDER" "$slurm/merge.sh" --partial
 expect 2 "is for collections" "$slurm/merge.sh" tuned --allow-different-machines
+
+# ---- A result that a failing machine cut short counts as failed.
+touch tuned/done/0
+for input in whole cut; do
+  failed=$([ $input = cut ] && echo true || echo false)
+  echo "{\"input\":\"$input\",\"status\":\"done\",\"machine_failed\":$failed,\"stopped_by\":\"no space\"," \
+    "\"matrix\":{\"name\":\"$input\",\"nnz\":5},\"best\":{\"speedup\":2,\"plan\":\"p\"}}"
+done >tuned/tuned.jsonl
+expect 6 "cut: cut short: no space" "$slurm/merge.sh" tuned
+[ "$(jq -r .input tuned/results.jsonl)" = whole ]
 
 # ---- A program that its task asks to stop gets SIGUSR1, whatever the task got; a shard that was stopped is not done.
 cat >bin/waco-collect <<'END'

@@ -41,6 +41,23 @@ TEST_CASE("inputs: folders are searched for what the op needs, sorted, each file
         std::vector<std::string>{"t", "t2"});
 }
 
+TEST_CASE("inputs: of SuiteSparse's files the matrix alone is taken", "[matrix]") {
+  const TemporaryFolder folder;
+  const fs::path root = folder.path() / "HB";
+  write(root / "bcspwr01.tar.gz");
+  write(root / "well1850.tar.gz");  // extracted:
+  for (const char* name : {"well1850.mtx", "well1850_b.mtx", "well1850_x.mtx.gz"})
+    write(root / "well1850" / name);
+  write(root / "ash85.tgz");
+  write(root / "abb313/abb313.mtx.gz");
+  write(root / "abb313/abb313_coord.mtx");
+  write(root / "lone/lone_b.mtx");  // of no matrix here
+  CHECK(names(gather_items({.paths = {root.string()}, .lists = {}}, 2, 1)) ==
+        std::vector<std::string>{"abb313", "ash85", "bcspwr01", "lone_b", "well1850"});
+  CHECK_THROWS_WITH(gather_items({.paths = {root.string()}, .lists = {}}, 3, 1),
+                    Catch::Contains("holds no .tns"));
+}
+
 TEST_CASE("inputs: a list names files, folders and recipes, and its faults are told with their line",
           "[matrix]") {
   const TemporaryFolder folder;

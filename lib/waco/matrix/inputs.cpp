@@ -1,6 +1,8 @@
 // Files, folders, lists and synthetic items.
 #include "waco/matrix/inputs.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -8,10 +10,26 @@
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/matrix/line.hpp"
+#include "waco/matrix/read.hpp"
 
 namespace waco::matrix {
 namespace fs = std::filesystem;
 namespace {
+
+bool has_either(const std::set<std::string>& files, const fs::path& file) {
+  return files.contains(file.string()) || files.contains(file.string() + ".gz");
+}
+
+/// Whether a file of SuiteSparse holds no matrix that the others lack: right-hand sides and such, as
+/// NAME/NAME_b.mtx beside NAME/NAME.mtx, and an archive NAME.tar.gz that was extracted.
+bool is_beside_matrix(const fs::path& file, const std::set<std::string>& files) {
+  const std::string name = tensor_name(file.string());
+  const std::string text = file.string();
+  if (text.ends_with(".tar.gz") || text.ends_with(".tgz"))
+    return has_either(files, file.parent_path() / name / (name + ".mtx"));
+  const std::string folder = file.parent_path().filename().string();
+  return name.starts_with(folder + "_") && has_either(files, file.parent_path() / (folder + ".mtx"));
+}
 
 class Gathering {
  public:
@@ -64,22 +82,24 @@ class Gathering {
   }
 
   void add_folder(const fs::path& folder) {
-    const std::string kind = order_ == 3 ? ".tns" : ".mtx";
-    std::vector<std::string> files;
+    const std::vector<std::string> kinds =
+        order_ == 3 ? std::vector<std::string>{".tns", ".tns.gz"}
+                    : std::vector<std::string>{".mtx", ".mtx.gz", ".tar.gz", ".tgz"};
+    std::set<std::string> files;
     std::error_code error;
     const auto options = fs::directory_options::skip_permission_denied;
     for (auto at = fs::recursive_directory_iterator(folder, options, error);
          !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
       const std::string path = at->path().string();
       std::error_code ignored;
-      if ((path.ends_with(kind) || path.ends_with(kind + ".gz")) && at->is_regular_file(ignored))
-        files.push_back(path);
+      const auto is_end = [&](const std::string& kind) { return path.ends_with(kind); };
+      if (std::ranges::any_of(kinds, is_end) && at->is_regular_file(ignored)) files.insert(path);
     }
     if (error) throw InputError(folder.string(), 0, fmt::format("can't be searched: {}", error.message()));
     if (files.empty())
-      throw InputError(folder.string(), 0, fmt::format("holds no {} or {}.gz file", kind, kind));
-    std::sort(files.begin(), files.end());
-    for (const std::string& file : files) add(file_item(file));
+      throw InputError(folder.string(), 0, fmt::format("holds no {} file", fmt::join(kinds, ", ")));
+    for (const std::string& file : files)
+      if (order_ == 3 || !is_beside_matrix(file, files)) add(file_item(file));
   }
 
   int order_;

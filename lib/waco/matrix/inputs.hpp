@@ -17,10 +17,11 @@ struct InputOptions {
 };
 
 /// Items in the order named: files, folders (searched with their subfolders, links to folders left out,
-/// sorted by path; .mtx files for `order` 2, .tns for 3, gzipped or not), the lines of the lists, then
-/// synthetic ones. A line of a list is a file or folder, or "synthetic: " and a recipe; empty lines and those
-/// that begin with '#' say nothing. A source that is named twice counts once. Throws UsageError when nothing
-/// is named, and InputError for a list that can't be read and for paths that are not there.
+/// sorted by path; for `order` 2 .mtx files and archives, of SuiteSparse's the matrix alone, for 3 .tns
+/// files, gzipped or not), the lines of the lists, then synthetic ones. A line of a list is a file or folder,
+/// or "synthetic: " and a recipe; empty lines and those that begin with '#' say nothing. A source that is
+/// named twice counts once. Throws UsageError when nothing is named, and InputError for a list that can't be
+/// read and for paths that are not there.
 std::vector<CorpusItem> gather_items(const InputOptions& options, int order, uint64_t seed);
 
 }  // namespace waco::matrix
