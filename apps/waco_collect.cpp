@@ -68,7 +68,8 @@ struct Options {
 
 void add_collect_options(CLI::App& app, Options& options) {
   app.add_option("INPUT", options.inputs.paths, "Matrices or tensors, and folders that hold them");
-  app.add_option("--list", options.inputs.lists, "File with an input a line; - is stdin");
+  app.add_option("--list", options.inputs.lists, "File with an input a line; - is stdin")
+      ->allow_extra_args(false);
   app.add_option("--synthetic", options.inputs.num_synthetic, "Generate so many matrices of all families")
       ->check(CLI::Range(1, 1000000));
   app.add_option("--augment", options.num_copies, "Reshaped copies of every matrix")

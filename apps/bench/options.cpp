@@ -61,12 +61,14 @@ void add_tuning_options(CLI::App& app, Options& options) {
 bool parse(int argc, char** argv, Options& options) {
   CLI::App app("Times a tuned plan, fixed_csr and the installed libraries on the same matrices.", kProgram);
   app.footer(kExamples);
-  app.add_option("MATRIX", options.matrices, "Matrix Market or FROSTT files, plain or gzipped");
+  app.add_option("MATRIX", options.matrices,
+                 "Matrix Market or FROSTT files, plain or gzipped, or archives of SuiteSparse");
   tune::add_problem_options(app, options.problem);
   app.get_option("--schedule")->description("Time this SuperSchedule, in its text form, instead of tuning");
   add_tuning_options(app, options);
   app.add_option("--peers", options.peers, "Libraries or contestants that take part, or none (default: all)")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   auto* list =
       app.add_flag("--list-peers", options.list_peers, "List the libraries known, and which were found");
   app.add_flag("--jsonl", options.jsonl, "Print one record a line on stdout");

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/tune/answer.hpp"
 #include "waco/base/artifact.hpp"
 #include "waco/base/clock.hpp"
 #include "waco/base/command_line.hpp"
@@ -29,6 +30,7 @@
 #include "waco/measure/compiler.hpp"
 #include "waco/measure/kernel_cache.hpp"
 #include "waco/measure/session.hpp"
+#include "waco/model/pattern_profile.hpp"
 #include "waco/tune/emit.hpp"
 #include "waco/tune/plan_file.hpp"
 #include "waco/tune/result_file.hpp"
@@ -69,13 +71,22 @@ void do_all(std::initializer_list<std::function<void()>> outputs) {
   if (first) std::rethrow_exception(first);
 }
 
+/// A plan that an earlier run has found is kept where there is none to take its place.
+void write_plan(const Options& options, const nlohmann::ordered_json& document,
+                const tune::TuneResult& result) {
+  if (!result.best && tune::holds_plan(options.plan_file)) {
+    spdlog::warn("{} was left as it was: no plan was found", options.plan_file);
+    return;
+  }
+  write_artifact(options.plan_file, document);
+  log_written(options.plan_file);
+}
+
 /// Files, then the table (whoever reads stderr may have gone), then stdout.
 void hand_over(const Options& options, const matrix::SparseTensor& tensor, const tune::TuneResult& result) {
   const nlohmann::ordered_json document = tune::plan_document(result, kProgram, options.command);
   do_all({[&] {
-            if (options.plan_file.empty()) return;
-            write_artifact(options.plan_file, document);
-            log_written(options.plan_file);
+            if (!options.plan_file.empty()) write_plan(options, document, result);
           },
           [&] {
             if (!options.kernel_file.empty()) write_kernel(options, tensor, result);
@@ -87,64 +98,17 @@ void hand_over(const Options& options, const matrix::SparseTensor& tensor, const
           }});
 }
 
-/// A given point that is wrong is the answer to the question asked; a searched one is merely not the winner.
-ExitCode exit_code(const tune::TuneResult& result, bool points_given) {
-  bool any_ok = !points_given, any_wrong = false, any_left = false;
-  for (const tune::Candidate& candidate : result.candidates) {
-    any_ok = any_ok || candidate.measurement.ok();
-    any_wrong = any_wrong || candidate.measurement.failed_verification();
-    any_left = any_left || !candidate.measured;
-  }
-  if (!result.complete && any_left) any_ok = true;  // nobody knows about those
-  if (points_given && any_wrong) return ExitCode::kVerification;
-  const bool only_predicted = result.effort == tune::Effort::kNone && result.complete;
-  const bool answered = result.best && (result.best->verified || only_predicted);
-  if (answered) return any_ok ? ExitCode::kDone : ExitCode::kFailed;
-  return result.complete && any_wrong ? ExitCode::kVerification : ExitCode::kFailed;
-}
-
-/// What an exit code other than kDone stands for, with the reason of the first candidate that has one.
-std::string fault_text(const tune::TuneResult& result, ExitCode code) {
-  if (!result.complete && code == ExitCode::kFailed)
-    return fmt::format("ended before a plan was verified ({})", result.stopped_by);
-  const auto first = [&](auto has_it) -> const measure::Measurement* {
-    const auto found = std::ranges::find_if(
-        result.candidates, [&](const tune::Candidate& c) { return c.measured && has_it(c.measurement); });
-    return found == result.candidates.end() ? nullptr : &found->measurement;
-  };
-  const auto is = [](measure::Status status) {
-    return [status](const measure::Measurement& m) { return m.status == status; };
-  };
-  std::string_view what = "no plan could be run";
-  const measure::Measurement* example = nullptr;
-  if (code != ExitCode::kVerification)
-    example = first([](const measure::Measurement& m) { return !m.ok(); });
-  else if ((example = first(is(measure::Status::kWrong))) != nullptr)
-    what = "a result was wrong";
-  else if ((example = first(is(measure::Status::kCrash))) != nullptr)
-    what = "a kernel crashed";
-  else if ((example = first(is(measure::Status::kTimeout))) != nullptr)
-    what = "a kernel did not finish in time";
-  if (example == nullptr) return std::string(what);
-  const std::string reason = example->message.empty() ? "" : fmt::format(" ({})", example->message);
-  return fmt::format("{}: {}: {}{}", what, schedule::to_text(example->point), name(example->status), reason);
-}
-
-/// Throws an Error where the result answers nothing.
-void check_answer(const tune::TuneResult& result, const tune::TuneOptions& tuning) {
-  const ExitCode code = exit_code(result, !tuning.points.empty());
-  if (code != ExitCode::kDone) throw Error(code, fault_text(result, code));
-}
-
 struct Input {
   matrix::SparseTensor tensor;
   double read_s = 0;
 };
 
-Input read_input(const Options& options, const matrix::CorpusItem& item) {
+Input read_input(const Options& options, const matrix::CorpusItem& item, const StopToken& stop) {
   const auto start = std::chrono::steady_clock::now();
   matrix::ReadOptions reading;
   reading.threads = options.common.threads;
+  reading.most_nonzeros = model::kMostNonzeros;
+  reading.stop = stop;
   matrix::ReadResult read = matrix::read_item(item, reading);
   Input input{std::move(read.tensor), seconds_since(start)};
   for (const std::string& note : read.notes) spdlog::info("{}: {}", item.source, note);
@@ -165,17 +129,20 @@ tune::TuneResult tune_input(const Input& input, const tune::TuneOptions& tuning,
 
 /// The inputs of this process, and where their results go.
 struct Batch {
+  Shard shard;
   std::vector<matrix::CorpusItem> items;
+  size_t num_in_all = 0;                   ///< of all shards
   std::unique_ptr<tune::ResultFile> file;  ///< null without -o
 };
 
 Batch gather(const Options& options, const tune::TuneOptions& tuning) {
-  const Shard shard = choose_shard(options.shard);
   Batch batch;
+  const Shard& shard = batch.shard = choose_shard(options.shard);
   matrix::InputOptions inputs = options.inputs;
   inputs.missing_are_errors = false;  // but failures of one input
   const auto all =
       matrix::gather_items(inputs, schedule::sparse_order(tuning.problem.op), options.common.seed);
+  batch.num_in_all = all.size();
   for (size_t place = 0; place < all.size(); ++place)
     if (shard.owns(place)) batch.items.push_back(all[place]);
   if (options.plan_file.empty()) return batch;
@@ -193,14 +160,19 @@ void require_compiler(const Options& options) {
 
 /// What became of the inputs of a list.
 struct Tally {
-  size_t num_inputs = 0;
   size_t num_tuned = 0;
   size_t num_there = 0;  ///< had a result before
   size_t num_failed = 0;
+  size_t num_cut = 0;  ///< have a plan, but the machine failed before all was measured
 
-  std::string text() const {
-    return fmt::format("{} of {} inputs tuned, {} had a result already, {} failed", num_tuned, num_inputs,
-                       num_there, num_failed);
+  std::string text(const Batch& batch) const {
+    std::string text = fmt::format("{} of {} inputs tuned, {} had a result already, {} failed", num_tuned,
+                                   batch.items.size(), num_there, num_failed);
+    if (num_cut > 0) text += fmt::format(", {} cut short by the machine", num_cut);
+    if (batch.shard.count > 1)
+      text +=
+          fmt::format("; shard {}/{} of {} inputs", batch.shard.index, batch.shard.count, batch.num_in_all);
+    return text;
   }
 };
 
@@ -240,7 +212,8 @@ Listed tune_listed(const Options& options, const matrix::CorpusItem& item, const
   listed.result.input = item.source;
   const auto tune_item = [&] {
     try {
-      const Input input = read_input(options, item);
+      const Input input = read_input(options, item, stop);
+      if (stop.stop_requested()) throw Stopped(fmt::format("{}: stopped ({})", item.source, stop.reason()));
       return tune_input(input, tuning, std::exchange(load_s, 0), stop);
     } catch (const std::exception& fault) {
       listed.machine_failed = is_of_machine(fault, tuning);
@@ -276,7 +249,7 @@ ExitCode tune_one(const Options& options, const tune::ChosenProblem& chosen, con
     describe_machine("");  // looks at the hardware, which is remembered
     return tune_options(options, chosen);
   });
-  const Input input = read_input(options, matrix::file_item(options.inputs.paths[0]));
+  const Input input = read_input(options, matrix::file_item(options.inputs.paths[0]), stop);
   const auto start = std::chrono::steady_clock::now();
   const tune::TuneOptions tuning = opening.get();
   const tune::TuneResult result = tune_input(input, tuning, seconds_since(start), stop);
@@ -289,7 +262,7 @@ ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, c
   require_compiler(options);
   Batch batch = gather(options, tuning);
   double load_s = tuning.learned ? tuning.learned->load_s : 0;  // until an input was told it
-  Tally tally{batch.items.size()};
+  Tally tally;
   size_t number = 0;
   for (const matrix::CorpusItem& item : batch.items) {
     ++number;
@@ -306,11 +279,13 @@ ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, c
       return ExitCode::kPartial;
     }
     if (listed.machine_failed) {
-      spdlog::warn("ended early, as the other inputs would fail like {}: {}", item.source, tally.text());
+      spdlog::warn("ended early, as the other inputs would fail like {}: {}", item.source, tally.text(batch));
       return listed.result.outcome.code;
     }
     const auto line = tune::listed_document(listed.result, tuning, kProgram, options.command);
-    ++(tune::is_result(line) ? tally.num_tuned : tally.num_failed);
+    ++(tune::is_result(line)         ? tally.num_tuned
+       : line.at("status") == "done" ? tally.num_cut
+                                     : tally.num_failed);
     do_all({[&] {
               if (batch.file) batch.file->append(line);
             },
@@ -319,7 +294,8 @@ ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, c
               if (options.jsonl) print_to_stdout(line_text(line) + "\n");
             }});
   }
-  spdlog::info("{}", tally.text());
+  spdlog::info("{}", tally.text(batch));
+  if (tally.num_cut > 0) return ExitCode::kFailed;  // another run may do more
   return tally.num_failed > 0 ? ExitCode::kPartial : ExitCode::kDone;
 }
 

@@ -39,7 +39,8 @@ void add_input_options(CLI::App& app, Options& options) {
   app.add_option(
       "MATRIX", options.inputs.paths,
       "Matrix Market or FROSTT files, plain or gzipped, archives of SuiteSparse, or folders; - is stdin");
-  app.add_option("--list", options.inputs.lists, "File with an input a line; - is stdin");
+  app.add_option("--list", options.inputs.lists, "File with an input a line; - is stdin")
+      ->allow_extra_args(false);
   app.add_option("--shard", options.shard,
                  "Part of the list to do, such as 0/4; by default the Slurm array task's");
   tune::add_problem_options(app, options.problem);
@@ -56,7 +57,7 @@ void add_effort_options(CLI::App& app, Options& options) {
                "With --effort none: compile the first point all the same and check its result");
   auto* prepare = app.add_option("--prepare", options.prepare,
                                  "Instead of tuning, compile so many kernels that are often among the best "
-                                 "(of --op, or of every op)")
+                                 "(of --op, or for each of five usual problems)")
                       ->check(CLI::Range(1, 100000));
   app.add_flag("--no-compile", options.no_compile,
                "Compile nothing: measure only points whose kernels are in the cache, as after --prepare")

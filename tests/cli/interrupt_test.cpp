@@ -109,6 +109,21 @@ TEST_CASE("cli: a stopped run reports its best so far as incomplete", "[cli]") {
   }
 }
 
+TEST_CASE("cli: a run that was stopped before it found a plan leaves an older one", "[cli]") {
+  Workspace work;
+  const std::string plan = work.path("plan.json");
+  REQUIRE(tune().with(work.matrix(), "--op", "spmv", "--effort", "none", "-o", plan).run().ok());
+  const std::string content = read_file(plan);
+  Program program = tune().with(work.matrix(), "--op", "spmv", "-o", plan);
+  set_compiler(program, work, "sleep 20 ;;");
+  const SignalledRun run = signal_when(program, SIGTERM, says("ranked "));
+  INFO(run.err);
+  CHECK(run.in_time);
+  CHECK(run.end.code == 1);
+  CHECK(run.err.find("was left as it was") != std::string::npos);
+  CHECK(read_file(plan) == content);
+}
+
 TEST_CASE("cli: a run whose last rounds of neighbours the budget left out says so", "[cli]") {
   Workspace work;
   Program program =
@@ -136,7 +151,8 @@ TEST_CASE("cli: what the machine kept from being compiled is done again", "[cli]
     test -e $note.room || { echo 'as: No space left on device' >&2; exit 1; })");
   const RunResult full = program.run();
   INFO(full.err);
-  CHECK(full.end.code == 6);
+  CHECK(full.end.code == 1);
+  CHECK(full.err.find("1 cut short by the machine") != std::string::npos);
   const json cut = lines_of(results).back();
   CHECK(cut.at("machine_failed") == true);
   CHECK_THAT(cut.at("stopped_by").get<std::string>(), Catch::Contains("No space left"));
@@ -148,6 +164,23 @@ TEST_CASE("cli: what the machine kept from being compiled is done again", "[cli]
   INFO(again.err);
   CHECK(again.end.code == 0);
   CHECK(lines_of(results).back().at("complete") == true);
+}
+
+TEST_CASE("cli: without a cache folder the inputs of a list share their kernels", "[cli]") {
+  const Workspace work;
+  const std::string list = work.write("list", "synthetic: stencil2d n=20\nsynthetic: stencil2d n=21\n");
+  Program program = tune().with("--list", list, "--op", "spmv", "--model", "none");
+  program.with("--schedule", "spmv f32 | A: i:U k:C | loop: i k | par: i static x2");
+  set_compiler(program, work, "echo x >> $note ;;");
+  program.environment("XDG_CACHE_HOME", "/dev/null").environment("TMPDIR", work.path(""));
+  const RunResult run = program.run();
+  INFO(run.err);
+  CHECK(run.ok());
+  const std::string compiled = read_file(work.path("note"));
+  CHECK(std::count(compiled.begin(), compiled.end(), 'x') ==
+        3);  // a check for OpenMP, fixed_csr and the point
+  const std::vector<std::string> files = work.files();
+  CHECK(std::set<std::string>(files.begin(), files.end()) == std::set<std::string>{"bin", "list", "note"});
 }
 
 TEST_CASE("cli: a list ends where the machine fails, and goes on where an input does", "[cli]") {

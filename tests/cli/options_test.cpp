@@ -63,6 +63,23 @@ TEST_CASE("cli: what would be lost, mixed or misread ends with code 2", "[cli]")
   CHECK_FALSE(std::filesystem::exists(work.path("results.jsonl")));
 }
 
+TEST_CASE("cli: what follows the value of an option that may be repeated is an input", "[cli]") {
+  const Workspace work;
+  const std::string list = work.write("list", work.matrix(10, 10, 0.3) + "\n"),
+                    missing = work.path("missing");
+  const auto collect = Program("waco-collect").with("--op", "spmv", "-o", work.path("data.jsonl"));
+  check_refused(Program(collect).with("--list", list, missing), 3, "missing: there is no such file");
+  check_refused(Program("waco-bench").with("--op", "spmv", "--peers", "none", missing), 3, missing);
+  const auto train = Program("waco-train").with("-o", work.path("model"));
+  for (const auto& [option, value] :
+       {std::pair("--matrices", list), std::pair("--set", std::string("warm_up=0.1"))})
+    check_refused(Program(train).with(option, value, missing), 3, missing);
+  const RunResult run = tune().with("--op", "spmv", "--effort", "none", "--list", list, missing).run();
+  INFO(run.err);
+  CHECK(run.end.code == 6);
+  CHECK(run.err.find("1 of 2 inputs tuned, 0 had a result already, 1 failed") != std::string::npos);
+}
+
 TEST_CASE("cli: a schedule may begin with its levels where --op says the op", "[cli]") {
   const std::string levels = "A: i:U k:C | loop: i k j | par: serial";
   const RunResult run =

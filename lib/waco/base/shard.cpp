@@ -56,7 +56,10 @@ std::optional<Shard> shard_of_array_task() {
 Shard choose_shard(const std::string& text) {
   if (!text.empty()) return parse_shard(text);
   const std::optional<Shard> task = shard_of_array_task();
-  if (task) spdlog::info("shard {}/{}, from the Slurm array task", task->index, task->count);
+  if (task)
+    spdlog::warn(
+        "only shard {}/{} of the inputs, as this is a task of a Slurm array; --shard 0/1 does all of them",
+        task->index, task->count);
   return task.value_or(Shard());
 }
 

@@ -84,7 +84,10 @@ std::vector<Visit> retrieve_exact(const Query& query, const schedule::ScheduleSp
   query.retriever.costs(index.embeddings(), index.size(), costs.data(), query.threads);
   std::vector<Visit> visits;
   visits.reserve(costs.size());
-  for (int64_t v = 0; v < index.size(); ++v) visits.push_back({v, costs[static_cast<size_t>(v)]});
+  for (int64_t v = 0; v < index.size(); ++v) {
+    const float cost = costs[static_cast<size_t>(v)];
+    visits.push_back({v, std::isnan(cost) ? INFINITY : cost});
+  }
   return cheapest_fitting(std::move(visits), count, index, space);
 }
 

@@ -4,6 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "waco/base/artifact.hpp"
+#include "waco/base/error.hpp"
+#include "waco/base/file_replacement.hpp"
+#include "waco/base/files.hpp"
 
 namespace waco::tune {
 
@@ -18,6 +21,18 @@ nlohmann::ordered_json plan_document(const TuneResult& result, std::string_view 
     document[first] = body.at(first);
   document.update(nlohmann::ordered_json(body));
   return document;
+}
+
+bool holds_plan(const std::filesystem::path& file) {
+  std::error_code error;
+  if (is_stream(file) || !std::filesystem::is_regular_file(file, error)) return false;
+  try {
+    const json document = json::parse(read_file(file), nullptr, false);
+    return document.is_object() && document.value("format", "") == kPlanFormat &&
+           document.value("best", json()).is_object();
+  } catch (const EnvironmentError&) {
+    return false;
+  }
 }
 
 }  // namespace waco::tune

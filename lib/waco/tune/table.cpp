@@ -40,6 +40,14 @@ std::string candidate_row(const Candidate& candidate) {
              time_text(static_cast<double>(m.pack_ns)), bytes_text(m.stored_bytes), plan);
 }
 
+/// Of fixed_csr, in the rounds that the first rows are from.
+double baseline_ns(const TuneResult& result) {
+  for (const Candidate& candidate : result.candidates)
+    if (candidate.finalist && candidate.measured && candidate.measurement.baseline_median_ns > 0)
+      return candidate.measurement.baseline_median_ns;
+  return result.baseline->median_ns();
+}
+
 bool is_faster(const Candidate& candidate) {
   return candidate.measured && candidate.measurement.significantly_faster();
 }
@@ -87,7 +95,7 @@ std::string to_table(const TuneResult& result) {
     text = row("time", "speedup", "interval", "pack", "stored", "plan");
   if (result.baseline) {
     const measure::Measurement& csr = *result.baseline;
-    text += row(time_text(csr.median_ns()), "1.00x", "", time_text(static_cast<double>(csr.pack_ns)),
+    text += row(time_text(baseline_ns(result)), "1.00x", "", time_text(static_cast<double>(csr.pack_ns)),
                 bytes_text(csr.stored_bytes), "fixed_csr");
   }
   bool among_finalists = !result.candidates.empty() && result.candidates.front().finalist;
