@@ -49,6 +49,7 @@ struct Job {
   codegen::KernelKind kind = codegen::KernelKind::kGenerated;
   codegen::OperandShape shape = codegen::any_shape();  ///< where there is no matrix
   codegen::Provenance from;                            ///< the same
+  int vector_bytes = 0;                                ///< by which the plan was tuned; 0: unknown
   std::string matrix;                                  ///< empty: none
   std::optional<matrix::SparseTensor> tensor;          ///< that is in it
 };
@@ -65,7 +66,8 @@ bool parse(int argc, char** argv, Options& options) {
   tune::add_problem_options(app, options.problem);
   app.add_option("-o,--output", options.output, "Write here (default: -, stdout)");
   app.add_option("--vector-bytes", options.vector_bytes,
-                 "Vector registers of the target, without a matrix (default: this machine's)")
+                 "Vector registers of the target, without a matrix (default: the plan's, of a schedule this "
+                 "machine's)")
       ->check(CLI::IsMember({16, 32, 64}));
   add_common_options(app, kProgram, options.common);
   app.get_option("--schedule")->description("The SuperSchedule in its text form");
@@ -127,6 +129,7 @@ Job choose_job(const Options& options) {
                   schedule::uncompressed_positions(plan.point->format, job.shape.dims)});
     if (!plan.matrix.hash.empty())
       job.from = tune::provenance(plan.matrix, plan.machine, version_line(kProgram));
+    if (!plan.machine.compiler.fingerprint.empty()) job.vector_bytes = plan.machine.compiler.vector_bytes;
     if (plan.is_baseline) job.kind = codegen::KernelKind::kFixedCsr;
   }
   if (options.common.threads > 0) set_threads(job, options.common.threads);
@@ -173,11 +176,17 @@ std::string emit_for_matrix(const Options& options, const Job& job, const StopTo
       tune::provenance(tune::summarize(tensor), machine, version_line(kProgram)), job.kind);
 }
 
-int target_vector_bytes(const Options& options) {
+/// A plan's kernel is the one that was tuned, whichever machine writes it.
+int target_vector_bytes(const Options& options, const Job& job) {
   if (options.vector_bytes > 0) return options.vector_bytes;
   try {
-    return measure::Compiler::find(options.common.compiler).target().vector_bytes;
+    const int here = measure::Compiler::find(options.common.compiler).target().vector_bytes;
+    if (job.vector_bytes == 0 || job.vector_bytes == here) return here;
+    spdlog::info("written for vectors of {} bytes, by which it was tuned; here they have {} (--vector-bytes)",
+                 job.vector_bytes, here);
+    return job.vector_bytes;
   } catch (const EnvironmentError& error) {
+    if (job.vector_bytes > 0) return job.vector_bytes;
     spdlog::warn("{}; writing for 32-byte vectors", error.what());
     return 32;
   }
@@ -189,7 +198,8 @@ ExitCode run(const Options& options, const StopToken& stop) {
   const Job job = choose_job(options);
   std::string kernel;
   if (!job.tensor) {
-    kernel = codegen::emit_standalone(job.point, job.shape, target_vector_bytes(options), job.from, job.kind);
+    kernel =
+        codegen::emit_standalone(job.point, job.shape, target_vector_bytes(options, job), job.from, job.kind);
   } else {
     kernel = emit_for_matrix(options, job, stop);
   }

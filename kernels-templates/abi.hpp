@@ -12,7 +12,11 @@
    reads of coordinates may run over the end; what they read there is never used. */
 #define WACO_PADDING_BYTES 512
 
-enum waco_status { WACO_OK = 0, WACO_BAD_ARGUMENT = 1, WACO_OUT_OF_MEMORY = 2 };
+/* What functions return; the same in interface.hpp. */
+#define WACO_OK 0
+#define WACO_BAD_ARGUMENT 1
+#define WACO_OUT_OF_MEMORY 2
+#define WACO_UNFIT 3
 
 /* Level kinds, in the order of waco::schedule::LevelKind. */
 enum waco_level_kind { WACO_U = 0, WACO_C = 1, WACO_S = 2, WACO_E = 3, WACO_L = 4 };

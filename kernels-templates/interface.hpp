@@ -21,10 +21,15 @@
 #define waco_kernel WACO_JOIN(WACO_PREFIX, kernel)
 #endif
 
-/* What the functions return: 0 done, 1 an argument is wrong, 2 out of memory, 3 the compiled kernel does not
-   fit (indices need another width, a split no longer divides a dimension, or the dense index has another
-   size): emit one that does. */
+/* What the functions return. Unfit is an operand that the compiled kernel is not for: indices need another
+   width, a split no longer divides a dimension, the dense index has another size, or rows are too many to be
+   clustered. Emit a kernel that fits. */
+#define WACO_OK 0
+#define WACO_BAD_ARGUMENT 1
+#define WACO_OUT_OF_MEMORY 2
 #define WACO_UNFIT 3
+/* The version of this interface, which waco_abi_version() of a compiled kernel returns. */
+#define WACO_ABI_VERSION 3
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,7 +38,7 @@ extern "C" {
 /* A packed operand with the kernel's working memory. One handle serves one call of waco_run at a time. */
 typedef struct waco_handle waco_handle;
 
-/* The version of this interface. */
+/* WACO_ABI_VERSION when the kernel was compiled. */
 int waco_abi_version(void);
 
 /* Packs a matrix given as CSR: row_ptr [rows + 1], col_idx and values [row_ptr[rows]], 0-based; columns in

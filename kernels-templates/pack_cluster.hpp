@@ -248,10 +248,12 @@ static inline int32_t waco_take_row(struct waco_clusters* c) {
   return -1;
 }
 
-/* order[n] = the n-th row. Coordinates are in range; 0 where memory runs out or there are too many. */
+static inline int waco_too_many_to_cluster(const int64_t* dims, int64_t nnz) {
+  return dims[0] > kWacoMostClustered || dims[1] > kWacoMostClustered || nnz > kWacoMostClustered;
+}
+
+/* order[n] = the n-th row. Coordinates are in range, and not too many; 0 where memory runs out. */
 static inline int waco_cluster_rows(const struct waco_packer* p, int32_t* order) {
-  if (p->dims[0] > kWacoMostClustered || p->dims[1] > kWacoMostClustered || p->nnz > kWacoMostClustered)
-    return 0;
   struct waco_clusters c;
   const int ok = waco_make_clusters(p, order, &c);
   for (int32_t n = 0, next = 0; ok && n < c.num_rows; ++n) {
@@ -302,8 +304,9 @@ static inline void waco_move_nonzeros(const struct waco_packer* p, const struct 
 
 /* Lets `p` pack the moved nonzeros in place of the given ones. Those of a row keep their order. */
 static inline int waco_cluster_input(struct waco_packer* p, struct waco_moved* m) {
-  const int64_t rows = p->dims[0], nnz = p->nnz, padded = waco_stored_rows(p->out);
-  if (rows >= INT32_MAX - p->format->split[0]) return WACO_OUT_OF_MEMORY;
+  const int64_t rows = p->dims[0], nnz = p->nnz;
+  if (waco_too_many_to_cluster(p->dims, nnz)) return WACO_UNFIT;
+  const int64_t padded = waco_stored_rows(p->out);
   for (int mode = 0; mode < 2; ++mode)
     if (p->coords[mode] && waco_is_out_of_range(p->coords[mode], p->dims[mode], 0, nnz))
       return WACO_BAD_ARGUMENT;

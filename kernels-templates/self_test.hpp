@@ -306,6 +306,14 @@ inline void compare(const char* what, const Input& in, const Dense& dense, int64
   if (!(worst <= 1.0)) fail(4, std::string(what) + ": the result is wrong");
 }
 
+inline int number_of_threads(const char* text) {
+  char* end = nullptr;
+  const long number = strtol(text, &end, 10);
+  if (end == text || *end != 0 || number < 1 || number > WACO_MAX_THREADS)
+    fail(2, std::string(text) + " is no number of threads, from 1 to " + std::to_string(WACO_MAX_THREADS));
+  return (int)number;
+}
+
 /* Packs the input, a matrix as CSR where `as_csr`. */
 inline Run packed(const Input& in, bool as_csr, int threads, int64_t rhs) {
   Run run;
@@ -328,7 +336,7 @@ inline Run packed(const Input& in, bool as_csr, int threads, int64_t rhs) {
 
 inline int main(int argc, char** argv) {
   if (argc < 2 || argc > 3) fail(2, std::string("usage: ") + argv[0] + " MATRIX.mtx|TENSOR.tns [THREADS]");
-  const int threads = argc == 3 ? atoi(argv[2]) : 0;
+  const int threads = argc == 3 ? number_of_threads(argv[2]) : 0;
   const int64_t rhs = WACO_PLAN_RHS;
   Input in = read(argv[1]);
   const Dense dense = dense_operands(in, rhs);

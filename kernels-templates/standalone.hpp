@@ -14,8 +14,8 @@
 enum waco_op { WACO_SPMV, WACO_SPMM, WACO_SDDMM, WACO_MTTKRP };
 enum waco_partition_kind { WACO_NO_PARTITION, WACO_WHOLE_ROWS, WACO_MAY_CUT_ROWS };
 
-/* One part of the plan: a kernel, and what it was compiled for. */
-struct waco_part_plan {
+/* A kernel, and what it was compiled for. */
+struct waco_plan {
   waco_kernel_function kernel;
   struct waco_format format;
   int32_t crd_bytes[WACO_MAX_LEVELS];
@@ -48,35 +48,27 @@ extern "C" int waco_kernel(const struct waco_storage* a, const struct waco_call*
   }
   return WACO_OK;
 }
-static const struct waco_part_plan waco_plan_parts[] = {
-    {waco_kernel,
-     {2, 2, {1, 1, 1}, 1, 0, {{0, 0, WACO_U}, {1, 0, WACO_C}}},
-     {0, 2},
-     4,
-     {1, 1, 1},
-     1,
-     0,
-     0,
-     WACO_NO_PARTITION,
-     0,
-     0},
-};
+static const struct waco_plan waco_tuned_plan = {waco_kernel,
+                                                 {2, 2, {1, 1, 1}, 1, 0, {{0, 0, WACO_U}, {1, 0, WACO_C}}},
+                                                 {0, 2},
+                                                 4,
+                                                 {1, 1, 1},
+                                                 1,
+                                                 0,
+                                                 0,
+                                                 WACO_NO_PARTITION,
+                                                 0,
+                                                 0};
 // waco: default plan end
 
 enum { WACO_MAX_THREADS = 1024 }; /* of a plan, and of a handle */
-enum { WACO_NUM_PARTS = sizeof(waco_plan_parts) / sizeof(waco_plan_parts[0]) };
-static_assert(WACO_NUM_PARTS == 1, "the operand is packed whole");
 
-/* A packed part with what its kernel needs at every call. */
-struct waco_part {
+/* The packed operand with what its kernel needs at every call. */
+struct waco_handle {
   struct waco_storage a;
   int64_t* partition;
   void* scratch;
   int32_t threads;
-};
-
-struct waco_handle {
-  struct waco_part part[WACO_NUM_PARTS];
 };
 
 /* Rewrites a level's pos with `to` bytes an element. Packing takes the narrowest width that fits; the kernel
@@ -95,9 +87,7 @@ static int waco_widen_pos(struct waco_storage* a, int level, int32_t to) {
 
 /* Gives pos the width that the kernel was compiled for, or says that the operand does not fit. Coordinates
    were packed at least as wide as the kernel's. */
-static int waco_fit(const struct waco_part_plan* plan, struct waco_storage* a) {
-  for (int m = 0; m < plan->format.order; ++m)
-    if (plan->exact[m] && a->dim[m] % plan->format.split[m] != 0) return WACO_UNFIT;
+static int waco_fit(const struct waco_plan* plan, struct waco_storage* a) {
   for (int l = 0; l < plan->format.num_levels; ++l) {
     if (a->level[l].crd_bytes != plan->crd_bytes[l]) return WACO_UNFIT;
     const int status = waco_widen_pos(a, l, plan->pos_bytes);
@@ -107,37 +97,39 @@ static int waco_fit(const struct waco_part_plan* plan, struct waco_storage* a) {
   return WACO_OK;
 }
 
-static int waco_prepare(const struct waco_part_plan* plan, struct waco_part* part) {
-  const int status = waco_fit(plan, &part->a);
+static int waco_prepare(const struct waco_plan* plan, waco_handle* handle) {
+  const int status = waco_fit(plan, &handle->a);
   if (status != WACO_OK) return status;
   if (plan->partition != WACO_NO_PARTITION) {
-    part->partition = (int64_t*)waco_allocate(2 * ((int64_t)part->threads + 1), sizeof(int64_t));
-    if (!part->partition) return WACO_OUT_OF_MEMORY;
-    waco_partition(&part->a, part->threads, plan->partition == WACO_MAY_CUT_ROWS, part->partition);
+    handle->partition = (int64_t*)waco_allocate(2 * ((int64_t)handle->threads + 1), sizeof(int64_t));
+    if (!handle->partition) return WACO_OUT_OF_MEMORY;
+    waco_partition(&handle->a, handle->threads, plan->partition == WACO_MAY_CUT_ROWS, handle->partition);
   }
-  const int64_t rows = WACO_PLAN_OP == WACO_SDDMM ? part->a.num_stored : part->a.dim[0];
-  int64_t scratch_bytes = plan->scratch_bytes / plan->threads * part->threads;
+  const int64_t rows = WACO_PLAN_OP == WACO_SDDMM ? handle->a.num_stored : handle->a.dim[0];
+  int64_t scratch_bytes = plan->scratch_bytes / plan->threads * handle->threads;
   if (plan->scratch_bytes_per_row > 0)
-    scratch_bytes += plan->scratch_bytes_per_row / (plan->threads - 1) * (part->threads - 1) * rows;
+    scratch_bytes += plan->scratch_bytes_per_row / (plan->threads - 1) * (handle->threads - 1) * rows;
   if (scratch_bytes > 0) {
-    part->scratch = waco_allocate(scratch_bytes, 1);
-    if (!part->scratch) return WACO_OUT_OF_MEMORY;
+    handle->scratch = waco_allocate(scratch_bytes, 1);
+    if (!handle->scratch) return WACO_OUT_OF_MEMORY;
   }
   return WACO_OK;
 }
 
 static int waco_create(const struct waco_input* input, int32_t threads, int64_t rhs, waco_handle** out) {
   if (threads < 0 || threads > WACO_MAX_THREADS) return WACO_BAD_ARGUMENT;
+  const struct waco_plan* plan = &waco_tuned_plan;
   if (rhs != 0 && rhs != WACO_PLAN_RHS) return WACO_UNFIT;
+  for (int m = 0; m < plan->format.order; ++m)
+    if (plan->exact[m] && input->dims[m] > 0 && input->dims[m] % plan->format.split[m] != 0)
+      return WACO_UNFIT;
   waco_handle* handle = (waco_handle*)calloc(1, sizeof(waco_handle));
   if (!handle) return WACO_OUT_OF_MEMORY;
-  const struct waco_part_plan* plan = &waco_plan_parts[0];
-  struct waco_part* part = &handle->part[0];
-  part->threads = threads > 0 ? threads : plan->threads;
+  handle->threads = threads > 0 ? threads : plan->threads;
   const int uses_scratch = plan->scratch_bytes + plan->scratch_bytes_per_row > 0;
-  if (uses_scratch && part->threads > plan->threads) part->threads = plan->threads;
-  int status = waco_pack(&plan->format, input, (int)sizeof(waco_value), part->threads, 1, &part->a);
-  if (status == WACO_OK) status = waco_prepare(plan, part);
+  if (uses_scratch && handle->threads > plan->threads) handle->threads = plan->threads;
+  int status = waco_pack(&plan->format, input, (int)sizeof(waco_value), handle->threads, 1, &handle->a);
+  if (status == WACO_OK) status = waco_prepare(plan, handle);
   if (status == WACO_OK)
     *out = handle;
   else
@@ -155,8 +147,8 @@ extern "C" int waco_create_coo(const int64_t* dims, int64_t nnz, const int64_t* 
   *handle = 0;
   if (!dims || nnz < 0 || !coords || (nnz > 0 && !values)) return WACO_BAD_ARGUMENT;
   struct waco_input input = {
-      dims, nnz, {0, 0, 0}, 0, values, (int)sizeof(waco_value), waco_plan_parts[0].crd_bytes};
-  for (int m = 0; m < waco_plan_parts[0].format.order; ++m) {
+      dims, nnz, {0, 0, 0}, 0, values, (int)sizeof(waco_value), waco_tuned_plan.crd_bytes};
+  for (int m = 0; m < waco_tuned_plan.format.order; ++m) {
     if (nnz > 0 && !coords[m]) return WACO_BAD_ARGUMENT;
     input.coords[m] = coords[m];
   }
@@ -167,8 +159,7 @@ extern "C" int waco_create_csr(int64_t rows, int64_t cols, const int64_t* row_pt
                                const void* values, int32_t threads, int64_t rhs, waco_handle** handle) {
   if (!handle) return WACO_BAD_ARGUMENT;
   *handle = 0;
-  if (waco_plan_parts[0].format.order != 2 || rows < 0 || !row_ptr || row_ptr[0] != 0)
-    return WACO_BAD_ARGUMENT;
+  if (waco_tuned_plan.format.order != 2 || rows < 0 || !row_ptr || row_ptr[0] != 0) return WACO_BAD_ARGUMENT;
   /* The sign bit is set where a pointer is out of range or smaller than the one before. */
   const int64_t nnz = row_ptr[rows];
   uint64_t bad = (uint64_t)nnz;
@@ -179,21 +170,21 @@ extern "C" int waco_create_csr(int64_t rows, int64_t cols, const int64_t* row_pt
   if (bad >> 63 || (nnz > 0 && (!col_idx || !values))) return WACO_BAD_ARGUMENT;
   const int64_t dims[3] = {rows, cols, 1};
   const struct waco_input input = {
-      dims, nnz, {0, col_idx, 0}, row_ptr, values, (int)sizeof(waco_value), waco_plan_parts[0].crd_bytes};
+      dims, nnz, {0, col_idx, 0}, row_ptr, values, (int)sizeof(waco_value), waco_tuned_plan.crd_bytes};
   return waco_create(&input, threads, rhs, handle);
 }
 
 extern "C" int waco_run(waco_handle* handle, const void* b, const void* c, void* out) {
   if (!handle) return WACO_BAD_ARGUMENT;
-  const struct waco_part_plan* plan = &waco_plan_parts[0];
-  struct waco_part* part = &handle->part[0];
+  const struct waco_plan* plan = &waco_tuned_plan;
   /* Operands of an empty matrix, and an empty result, may be null. */
   const int reads_c = WACO_PLAN_OP == WACO_SDDMM || WACO_PLAN_OP == WACO_MTTKRP;
-  const int reads = part->a.num_stored > 0, writes = WACO_PLAN_OP == WACO_SDDMM ? reads : part->a.dim[0] > 0;
+  const int reads = handle->a.num_stored > 0,
+            writes = WACO_PLAN_OP == WACO_SDDMM ? reads : handle->a.dim[0] > 0;
   if ((reads && (!b || (reads_c && !c))) || (writes && !out)) return WACO_BAD_ARGUMENT;
   if (!writes) return WACO_OK;
   if (!reads) { /* a kernel may load a row of an operand before it finds that nothing meets it */
-    memset(out, 0, (size_t)(part->a.dim[0] * WACO_PLAN_RHS) * sizeof(waco_value));
+    memset(out, 0, (size_t)(handle->a.dim[0] * WACO_PLAN_RHS) * sizeof(waco_value));
     return WACO_OK;
   }
   struct waco_call call;
@@ -202,37 +193,35 @@ extern "C" int waco_run(waco_handle* handle, const void* b, const void* c, void*
   call.dense[1] = c;
   call.out = out;
   call.rhs = WACO_PLAN_RHS;
-  call.threads = part->threads;
+  call.threads = handle->threads;
   call.chunk = plan->chunk;
   call.prefetch = plan->prefetch;
-  call.partition = part->partition;
-  call.scratch = part->scratch;
-  return plan->kernel(&part->a, &call);
+  call.partition = handle->partition;
+  call.scratch = handle->scratch;
+  return plan->kernel(&handle->a, &call);
 }
 
 extern "C" int64_t waco_num_stored(const waco_handle* handle) {
-  return handle ? handle->part[0].a.num_stored : 0;
+  return handle ? handle->a.num_stored : 0;
 }
 
 extern "C" int waco_update_values(waco_handle* handle, const void* values) {
-  if (!handle || (!values && handle->part[0].a.num_nonzeros > 0)) return WACO_BAD_ARGUMENT;
-  waco_update_values(&handle->part[0].a, values, handle->part[0].threads);
+  if (!handle || (!values && handle->a.num_nonzeros > 0)) return WACO_BAD_ARGUMENT;
+  waco_update_values(&handle->a, values, handle->threads);
   return WACO_OK;
 }
 
 extern "C" int waco_unpack_values(const waco_handle* handle, const void* stored, void* values) {
-  if (!handle || ((!stored || !values) && handle->part[0].a.num_nonzeros > 0)) return WACO_BAD_ARGUMENT;
-  waco_unpack_values(&handle->part[0].a, stored, values, handle->part[0].threads);
+  if (!handle || ((!stored || !values) && handle->a.num_nonzeros > 0)) return WACO_BAD_ARGUMENT;
+  waco_unpack_values(&handle->a, stored, values, handle->threads);
   return WACO_OK;
 }
 
 extern "C" void waco_destroy(waco_handle* handle) {
   if (!handle) return;
-  for (int p = 0; p < WACO_NUM_PARTS; ++p) {
-    waco_free(&handle->part[p].a);
-    free(handle->part[p].partition);
-    free(handle->part[p].scratch);
-  }
+  waco_free(&handle->a);
+  free(handle->partition);
+  free(handle->scratch);
   free(handle);
 }
 

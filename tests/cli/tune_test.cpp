@@ -484,6 +484,18 @@ TEST_CASE("cli: a plan becomes a kernel again, checked on its matrix", "[cli]") 
   const std::string wide = codegen().with(work.write("wide.json", plan.dump())).run().out;
   CHECK(wide.find("#define WACO_POS int64_t") != std::string::npos);
 
+  // Its vectors are those of the machine that tuned it.
+  json& vector_bytes = plan.at("machine").at("vector_bytes");
+  const std::string other = vector_bytes == 32 ? "16" : "32";
+  const std::string told = codegen().with(work.path("plan.json"), "--vector-bytes", other).run().out;
+  vector_bytes = std::stoi(other);
+  const RunResult tuned_there = codegen().with(work.write("other.json", plan.dump()), "-v").run();
+  INFO(tuned_there.err);
+  CHECK(tuned_there.err.find("vectors of " + other + " bytes, by which it was tuned") != std::string::npos);
+  const auto code = [](const std::string& text) { return text.substr(text.find("*/")); };
+  plan.at("candidates")[0].erase("num_stored");
+  CHECK(code(codegen().with(work.write("other.json", plan.dump())).run().out) == code(told));
+
   // Results of a list give each matrix its own.
   const std::string list = work.write("list", "synthetic: stencil2d n=20\n" + matrix + "\n"),
                     results = work.path("results.jsonl");
@@ -494,7 +506,6 @@ TEST_CASE("cli: a plan becomes a kernel again, checked on its matrix", "[cli]") 
   const RunResult of_list = codegen().with(results, matrix, "-o", work.path("listed.cpp")).run();
   INFO(of_list.err);
   REQUIRE(of_list.ok());
-  const auto code = [](const std::string& text) { return text.substr(text.find("*/")); };
   CHECK(code(read_file(work.path("listed.cpp"))) == code(read_file(work.path("kernel.cpp"))));
   check_refused(codegen().with(results), 2, "name a matrix");
   const RunResult listed_piped = run_on(codegen().with("-", matrix), results);
@@ -585,6 +596,7 @@ TEST_CASE("cli: a list is continued, faults are told item by item", "[cli]") {
 
   const RunResult part = batch().with("--shard", "1/3", "-o", work.path("part.jsonl")).run();
   CHECK(part.ok());
+  CHECK(part.err.find("; shard 1/3 of 3 inputs") != std::string::npos);
   CHECK(read_file(work.path("part.1-of-3.jsonl")).find("stencil2d") != std::string::npos);
   check_refused(tune().with("--op", "spmv"), 2, "name a matrix");
   // One matrix, such as a pattern of names that only one matched: its plan would replace the results.

@@ -124,9 +124,14 @@ TEST_CASE("tuned_plans: a plan knows how much it stored, where it was measured",
 }
 
 TEST_CASE("tuned_plans: an answer of fixed_csr is told from a plan", "[tune]") {
-  json stay = document(kStatic, "aa");
-  stay["best"]["is_baseline"] = true;
-  CHECK(read(stay.dump()).find("a", "aa", kSpmv, 2).is_baseline);
+  for (const int threads : {1, 2}) {
+    json stay = document(schedule::to_text(schedule::csr_point(kSpmv, threads)), "aa");
+    stay["best"]["is_baseline"] = true;
+    CHECK(read(stay.dump()).find("a", "aa", kSpmv, 2).is_baseline);
+  }
+  json edited = document(kStatic, "aa");
+  edited["best"]["is_baseline"] = true;
+  CHECK_THROWS_WITH(read(edited.dump()), Catch::Contains("fixed_csr is the best"));
 }
 
 TEST_CASE("tuned_plans: other files, newer versions, damage and several parts are refused", "[tune]") {

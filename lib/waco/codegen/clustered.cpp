@@ -17,16 +17,18 @@ static_assert(schedule::kMostClustered == kWacoMostClustered);
 matrix::SparseTensor with_clustered_rows(const matrix::SparseTensor& matrix, int threads) {
   WACO_ASSERT(matrix.order() == 2);
   const int64_t rows = matrix.dims[0];
+  if (waco_too_many_to_cluster(matrix.dims.data(), matrix.num_nonzeros()))
+    throw TooLargeError(
+        fmt::format("{}: the rows can't be clustered: of rows, columns or nonzeros there are more than {}",
+                    matrix.name, kWacoMostClustered));
   waco_packer packer{};
   packer.dims = matrix.dims.data();
   packer.nnz = matrix.num_nonzeros();
   packer.coords[0] = matrix.coords[0].data();
   packer.coords[1] = matrix.coords[1].data();
-  std::vector<int32_t> order(static_cast<size_t>(std::min(rows, schedule::kMostClustered)));
-  if (!waco_cluster_rows(&packer, order.data())) {
-    throw TooLargeError(fmt::format("{}: the rows can't be clustered, there are {} x {} with {} nonzeros",
-                                    matrix.name, rows, matrix.dims[1], packer.nnz));
-  }
+  std::vector<int32_t> order(static_cast<size_t>(rows));
+  if (!waco_cluster_rows(&packer, order.data()))
+    throw TooLargeError(fmt::format("{}: not enough memory to cluster the rows", matrix.name));
   const std::vector<int64_t> begins = matrix::row_pointers(matrix);
   std::vector<int64_t> begin_of(static_cast<size_t>(rows));  // of the rows in their new order
   int64_t next = 0;

@@ -5,6 +5,9 @@
 
 namespace waco::codegen {
 
+/// Of the order: changes whenever another one comes out for any matrix.
+inline constexpr int kClusteringVersion = 2;
+
 /// The matrix whose rows are those of `matrix` in the order in which clustered formats store them: what is
 /// counted of the pattern in it holds for clustered formats of `matrix`. Throws TooLargeError when memory
 /// runs out or for more than schedule::kMostClustered.

@@ -135,16 +135,19 @@ void Emitter::emit_sum_of_private_outputs() {
 }
 
 /// A row that several ranges share was stored by the range in which it begins; the others kept their pieces
-/// apart.
+/// apart. Each thread adds up its part of every such row, in the order of the ranges.
 void Emitter::emit_sum_of_carries() {
   out_.margin("#pragma omp barrier");
-  out_.open("for (int range = 1; thread == 0 && range < ranges; ++range) {{");
+  out_.open("for (int range = 1; range < ranges; ++range) {{");
   out_.line("const int64_t* bounds = call->partition + 2 * range;");
   out_.line("if (bounds[0] >= n0 || bounds[1] <= (int64_t)pos1[bounds[0]]) continue;");
   out_.line("if (bounds[0] == bounds[2] && bounds[1] == bounds[3]) continue;");
   out_.line("value_t* const first = out_all + bounds[0] * carry_size;");
   out_.line("const int64_t count = waco_min(carry_rows, d0 - bounds[0] * carry_rows) * rhs;");
-  out_.line("for (int64_t x = 0; x < count; ++x) first[x] += scratch[range * carry_size + x];");
+  out_.line("const int64_t end = count * (thread + 1) / threads;");
+  out_.line(
+      "for (int64_t x = count * thread / threads; x < end; ++x) first[x] += scratch[range * carry_size + "
+      "x];");
   out_.close();
 }
 

@@ -80,17 +80,17 @@ std::string plan_text(const SuperSchedule& point, const Binding& binding, Kernel
   text += fmt::format("#define WACO_PLAN_TEXT \"{}\"\n", to_text(point));
   text += fmt::format("typedef {} waco_value;\n\n",
                       schedule::value_bytes(point.problem.type) == 4 ? "float" : "double");
-  text += "static const struct waco_part_plan waco_plan_parts[] = {\n    {waco_kernel,\n";
-  text += fmt::format("     {},\n", format_initializer(to_abi(point.format, point.problem.op)));
+  text += "static const struct waco_plan waco_tuned_plan = {\n    waco_kernel,\n";
+  text += fmt::format("    {},\n", format_initializer(to_abi(point.format, point.problem.op)));
   text += fmt::format(
-      "     {{{}}}, {}, /* bytes of crd, pos */\n",
+      "    {{{}}}, {}, /* bytes of crd, pos */\n",
       fmt::join(binding.crd_bytes.begin(), binding.crd_bytes.begin() + point.format.levels.size(), ", "),
       binding.pos_bytes);
-  text += fmt::format("     {{{:d}, {:d}, {:d}}}, /* exact */\n", binding.exact[0], binding.exact[1],
+  text += fmt::format("    {{{:d}, {:d}, {:d}}}, /* exact */\n", binding.exact[0], binding.exact[1],
                       order > 2 && binding.exact[2]);
-  text += fmt::format("     {}, {}, {}, /* threads, chunk, prefetch */\n", std::max(1, compute.threads),
-                      chunk, compute.prefetch);
-  text += fmt::format("     {}, {}, {}}},\n}};\n", partition_name(point), fixed, per_row);
+  text += fmt::format("    {}, {}, {}, /* threads, chunk, prefetch */\n", std::max(1, compute.threads), chunk,
+                      compute.prefetch);
+  text += fmt::format("    {}, {}, {}}};\n", partition_name(point), fixed, per_row);
   return text;
 }
 
@@ -124,6 +124,7 @@ std::string fits(const SuperSchedule& point, const Binding& binding) {
       limits.push_back(fmt::format("whole blocks of {} {}", format.split[m], letter));
   }
   if (binding.pos_bytes == 4) limits.push_back("fewer than 2^31 stored positions");
+  if (format.clustered) limits.push_back("up to 2^30 rows, columns and nonzeros");
   return fmt::format("{}", fmt::join(limits, ", "));
 }
 
@@ -161,6 +162,12 @@ std::string header_comment(const SuperSchedule& point, const Binding& binding, c
                       from.compiler);
   return text;
 }
+
+/// Compilers warn of functions that a file defines and does not call: what formats share, not all of them
+/// need.
+constexpr std::string_view kImplementationBegin = R"(#ifndef WACO_DECLARATIONS_ONLY
+#pragma GCC diagnostic ignored "-Wunused-function"
+)";
 
 /// The packer with the direct way of this format only, so that no compiler reads what the kernel never calls.
 std::string packer_text(const SuperSchedule& point) {
@@ -213,7 +220,7 @@ std::string emit_standalone(const SuperSchedule& point, const OperandShape& shap
                      "// waco: default plan end", plan);
   std::string text = header_comment(point, binding, provenance, kind);
   for (const std::string& section :
-       {std::string(template_text("interface.hpp")), std::string("#ifndef WACO_DECLARATIONS_ONLY\n"),
+       {std::string(template_text("interface.hpp")), std::string(kImplementationBegin),
         std::string(template_text("abi.hpp")), packer_text(point), implementation,
         std::string("#ifdef WACO_SELF_TEST\n"), without_own_includes(template_text("self_test.hpp")),
         std::string("#endif /* WACO_SELF_TEST */\n\n#endif /* WACO_DECLARATIONS_ONLY */\n")})

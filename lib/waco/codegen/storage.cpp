@@ -83,6 +83,10 @@ Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule&
   crd_bytes.fill(least_crd_bytes);
   input.crd_bytes = crd_bytes.data();
   waco_storage packed;
+  if (format.clustered && waco_too_many_to_cluster(input.dims, input.nnz))
+    throw TooLargeError(
+        fmt::format("{}: the rows can't be clustered: of rows, columns or nonzeros there are more than {}",
+                    tensor.name, kWacoMostClustered));
   const int status =
       waco_pack(&abi_format, &input, schedule::value_bytes(type), threads, directly ? 1 : 0, &packed);
   if (status == WACO_OUT_OF_MEMORY) {

@@ -9,6 +9,7 @@
 #include "waco/base/machine.hpp"
 #include "waco/codegen/clustered.hpp"
 #include "waco/schedule/storage_size.hpp"
+#include "waco/tune/text.hpp"
 
 namespace waco::tune {
 
@@ -51,8 +52,8 @@ std::string emit_best(const matrix::SparseTensor& tensor, const TuneResult& resu
   const Best& best = *result.best;
   codegen::Provenance from = provenance(result.matrix, result.machine, tool);
   if (best.time_ns.median > 0)
-    from.measured = fmt::format("{:.3g} us a call, {:.2f} times as fast as fixed_csr",
-                                best.time_ns.median * 1e-3, best.speedup.median);
+    from.measured = fmt::format("{} a call, {:.2f} times as fast as fixed_csr",
+                                time_text(best.time_ns.median), best.speedup.median);
   const auto kernel = best.is_baseline ? codegen::KernelKind::kFixedCsr : codegen::KernelKind::kGenerated;
   return codegen::emit_standalone(best.point, operand_shape(tensor, best.point),
                                   result.machine.compiler.vector_bytes, from, kernel);

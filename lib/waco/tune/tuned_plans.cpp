@@ -51,6 +51,8 @@ TunedPlan parse_plan(const json& document) {
   plan.num_stored = num_stored_by(document, text);
   const json best = document.value("best", json());
   plan.is_baseline = best.is_object() && best.value("is_baseline", false);
+  if (plan.is_baseline && plan.point != schedule::csr_point(plan.point->problem, plan.point->compute.threads))
+    throw UsageError(fmt::format("says that fixed_csr is the best, which \"{}\" is not", text));
   return plan;
 }
 
