@@ -10,9 +10,9 @@
 #include "apps/bench/peer.hpp"
 #include "apps/bench/record.hpp"
 #include "waco/base/signals.hpp"
-#include "waco/measure/bench.hpp"
 #include "waco/measure/kernel_cache.hpp"
 #include "waco/measure/timing.hpp"
+#include "waco/measure/workbench.hpp"
 
 namespace waco::bench {
 
@@ -48,7 +48,7 @@ class Contestants {
   const measure::KernelCache& cache_;
   Record& record_;
   int pos_bytes_;
-  measure::Bench bench_;
+  measure::Workbench bench_;
   std::optional<CsrArrays> arrays_;  ///< of the peers; outlives them
   std::deque<Runner> runners_;       ///< [record_.entries]
   double censor_ns_ = 0;

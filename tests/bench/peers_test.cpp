@@ -9,7 +9,7 @@
 #include "apps/bench/table.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/random.hpp"
-#include "waco/measure/bench.hpp"
+#include "waco/measure/workbench.hpp"
 
 using namespace waco;
 using namespace waco::bench;
@@ -41,7 +41,7 @@ matrix::SparseTensor blocky_matrix() {
   return tensor;
 }
 
-PeerInput input_of(measure::Bench& bench, const CsrArrays& arrays, const schedule::Problem& problem,
+PeerInput input_of(measure::Workbench& bench, const CsrArrays& arrays, const schedule::Problem& problem,
                    measure::Buffer& out) {
   return {problem,
           kThreads,
@@ -100,7 +100,7 @@ TEST_CASE("peers: every one that takes a problem gives the reference's result, t
       for (const int64_t rhs : {1, 32, 40}) {
         if (op == Op::kSpmv && rhs != 1) continue;
         const schedule::Problem problem{op, type, rhs};
-        measure::Bench bench(tensor, problem, 1, kThreads);
+        measure::Workbench bench(tensor, problem, 1, kThreads);
         const CsrArrays arrays(bench.tensor(), type, kThreads);
         measure::Buffer out(static_cast<size_t>(std::max(tensor.num_nonzeros(), tensor.dims[0] * rhs) * 8));
         const PeerInput input = input_of(bench, arrays, problem, out);
@@ -120,7 +120,7 @@ TEST_CASE("peers: every one that takes a problem gives the reference's result, t
 TEST_CASE("peers: those of this build that have the op do not refuse the blocky matrix", "[bench]") {
   const matrix::SparseTensor tensor = blocky_matrix();
   const schedule::Problem problem{Op::kSpmv, ValueType::kF32, 1};
-  measure::Bench bench(tensor, problem, 1, kThreads);
+  measure::Workbench bench(tensor, problem, 1, kThreads);
   const CsrArrays arrays(bench.tensor(), problem.type, kThreads);
   measure::Buffer out(4096);
   PeerInput input = input_of(bench, arrays, problem, out);
@@ -132,7 +132,7 @@ TEST_CASE("peers: those of this build that have the op do not refuse the blocky 
 TEST_CASE("peers: an OpenBLAS without threads refuses to run beside contestants with two", "[bench]") {
   const matrix::SparseTensor tensor = blocky_matrix();
   const schedule::Problem problem{Op::kSpmv, ValueType::kF32, 1};
-  measure::Bench bench(tensor, problem, 1, kThreads);
+  measure::Workbench bench(tensor, problem, 1, kThreads);
   const CsrArrays arrays(bench.tensor(), problem.type, kThreads);
   measure::Buffer out(4096);
   const PeerInput input = input_of(bench, arrays, problem, out);
@@ -166,7 +166,7 @@ TEST_CASE("dense_form: is the matrix with its zeros, unless that is large", "[be
   tensor.coords = {{0, 2, 2}, {1, 0, 1}};
   tensor.values = {1.5, -2, 3};
   const schedule::Problem problem{Op::kSpmv, ValueType::kF64, 1};
-  measure::Bench bench(tensor, problem, 1, kThreads);
+  measure::Workbench bench(tensor, problem, 1, kThreads);
   const CsrArrays arrays(tensor, problem.type, kThreads);
   measure::Buffer out(64);
   const measure::Buffer dense = dense_form(input_of(bench, arrays, problem, out));

@@ -7,7 +7,7 @@
 
 #include "small_tensors.hpp"
 #include "waco/base/error.hpp"
-#include "waco/measure/bench.hpp"
+#include "waco/measure/workbench.hpp"
 
 using namespace waco;
 using namespace waco::measure;
@@ -17,7 +17,7 @@ using schedule::ValueType;
 namespace {
 
 /// spmv in the order of the input, written to `out`; `start` true: over zeros.
-void spmv(const Bench& bench, float* out, bool start) {
+void spmv(const Workbench& bench, float* out, bool start) {
   const matrix::SparseTensor& a = bench.tensor();
   if (start) std::memset(out, 0, static_cast<size_t>(a.dims[0]) * sizeof(float));
   const auto* x = bench.operands().as<float>(0);
@@ -25,14 +25,14 @@ void spmv(const Bench& bench, float* out, bool start) {
     out[a.coords[0][p]] += static_cast<float>(a.values[p]) * x[a.coords[1][p]];
 }
 
-Bench spmv_bench() {
-  return Bench(testing::random_tensor({60, 50}, 400), {Op::kSpmv, ValueType::kF32, 1}, 1, 2);
+Workbench spmv_bench() {
+  return Workbench(testing::random_tensor({60, 50}, 400), {Op::kSpmv, ValueType::kF32, 1}, 1, 2);
 }
 
 }  // namespace
 
 TEST_CASE("bench: a foreign kernel is verified like our own", "[measure]") {
-  Bench bench = spmv_bench();
+  Workbench bench = spmv_bench();
   const Preparation right =
       bench.prepare({[&](void* out) { spmv(bench, static_cast<float*>(out), true); }, {}}, 0);
   INFO(right.message);
@@ -52,7 +52,7 @@ TEST_CASE("bench: a foreign kernel is verified like our own", "[measure]") {
 
 TEST_CASE("bench: a kernel is not called too slow for what took the processors a while", "[measure]") {
   using namespace std::chrono_literals;
-  Bench bench = spmv_bench();
+  Workbench bench = spmv_bench();
   std::optional<std::chrono::steady_clock::time_point> first;
   const auto disturbed = [&](void* out) {
     if (!first) first = std::chrono::steady_clock::now();
@@ -69,7 +69,7 @@ TEST_CASE("bench: a kernel is not called too slow for what took the processors a
 }
 
 TEST_CASE("bench: a foreign kernel that accumulates, overruns or throws is found out", "[measure]") {
-  Bench bench = spmv_bench();
+  Workbench bench = spmv_bench();
   int calls = 0;
   const auto accumulate = [&](void* out) { spmv(bench, static_cast<float*>(out), calls++ == 0); };
   const Preparation twice = bench.prepare({accumulate, {}}, 0);
@@ -89,7 +89,7 @@ TEST_CASE("bench: a foreign kernel that accumulates, overruns or throws is found
 }
 
 TEST_CASE("bench: a foreign sddmm may bring its values in an untimed step", "[measure]") {
-  Bench bench(testing::random_tensor({30, 20}, 100), {Op::kSddmm, ValueType::kF64, 8}, 1, 2);
+  Workbench bench(testing::random_tensor({30, 20}, 100), {Op::kSddmm, ValueType::kF64, 8}, 1, 2);
   std::vector<double> kept;
   const auto run = [&](void*) {
     kept.clear();

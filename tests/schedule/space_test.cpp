@@ -7,8 +7,8 @@
 #include <set>
 
 #include "waco/base/error.hpp"
+#include "waco/schedule/building.hpp"
 #include "waco/schedule/loop_nest.hpp"
-#include "waco/schedule/recipe.hpp"
 
 using namespace waco;
 using namespace waco::schedule;
@@ -286,9 +286,10 @@ TEST_CASE("space: a default schedule hands out as many rows as fixed_csr does", 
   const auto text = [](const Problem& problem, const FormatSchedule& format) {
     return to_text(default_point(problem, format, 2).value());
   };
-  CHECK(text(spmv, format_recipe("a1:U b:C a0:U", {4, 1, 1})).find("i1 dynamic,32 x2") != std::string::npos);
-  CHECK(text(spmm, format_recipe("a1:U b1:C a0:U b0:U", {3, 3, 1})).find("i1 dynamic,8 x2") !=
+  CHECK(text(spmv, format_from_levels("a1:U b:C a0:U", {4, 1, 1})).find("i1 dynamic,32 x2") !=
         std::string::npos);
-  CHECK(text(spmm, format_recipe("b:U a:C")).find("i dynamic,32 x2") != std::string::npos);
-  CHECK(text(spmv, format_recipe("a:C b:S")).find("i balanced x2") != std::string::npos);
+  CHECK(text(spmm, format_from_levels("a1:U b1:C a0:U b0:U", {3, 3, 1})).find("i1 dynamic,8 x2") !=
+        std::string::npos);
+  CHECK(text(spmm, format_from_levels("b:U a:C")).find("i dynamic,32 x2") != std::string::npos);
+  CHECK(text(spmv, format_from_levels("a:C b:S")).find("i balanced x2") != std::string::npos);
 }

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
-#include "waco/schedule/recipe.hpp"
+#include "waco/schedule/building.hpp"
 #include "waco/search/search.hpp"
 
 namespace waco::search::testing {

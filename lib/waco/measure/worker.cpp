@@ -9,10 +9,10 @@
 #include <new>
 
 #include "waco/base/error.hpp"
-#include "waco/measure/bench.hpp"
 #include "waco/measure/channel.hpp"
 #include "waco/measure/protocol.hpp"
 #include "waco/measure/tensor_memory.hpp"
+#include "waco/measure/workbench.hpp"
 
 namespace waco::measure {
 namespace {
@@ -60,8 +60,8 @@ class Worker {
     const int threads = command.at("threads");
     matrix::SparseTensor tensor = read_tensor_memory(kTensorDescriptor, threads);
     tensor.name = command.at("name");
-    bench_ = std::make_unique<Bench>(std::move(tensor), problem, command.at("seed"), threads,
-                                     command.at("reference_limit"));
+    bench_ = std::make_unique<Workbench>(std::move(tensor), problem, command.at("seed"), threads,
+                                         command.at("reference_limit"));
     bench_->set_single_run(command.at("single_run_ns"));
     ::close(kTensorDescriptor);
     channel_.send({{"event", "opened"}});
@@ -112,7 +112,7 @@ class Worker {
     return [this, &entrant] { bench().run(entrant); };
   }
 
-  Bench& bench() {
+  Workbench& bench() {
     WACO_ASSERT(bench_ != nullptr);
     return *bench_;
   }
@@ -125,7 +125,7 @@ class Worker {
   }
 
   Channel channel_;
-  std::unique_ptr<Bench> bench_;
+  std::unique_ptr<Workbench> bench_;
   Entrant baseline_;
   double baseline_ns_ = 0;
 };

@@ -89,6 +89,8 @@ Reason check_sort(const SuperSchedule& point, bool has_lanes) {
   const int64_t window = point.format.sort_window;
   if (window == 1) return std::nullopt;
   if (window < 1) return fmt::format("sort:{}: the window must be at least 1", window);
+  constexpr int64_t kMost = int64_t{1} << 40;
+  if (window > kMost) return fmt::format("sort:{}: the window must be at most {}", window, kMost);
   if (!has_lanes) return fmt::format("sort:{}: only formats with an E or L level sort rows", window);
   if (window % point.format.split[0] != 0)
     return fmt::format("sort:{}: the window must be a multiple of the slice, {}", window,

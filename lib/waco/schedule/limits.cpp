@@ -58,7 +58,7 @@ std::optional<std::string> limit_reason(const SuperSchedule& point, const Storag
   if (with_outputs > limits.max_bytes && threads_share_outputs(point, analyze(point)))
     return fmt::format("needs {:.3g} GB for storage and the outputs of its threads, {:.3g} GB are allowed",
                        static_cast<double>(with_outputs) / 1e9, static_cast<double>(limits.max_bytes) / 1e9);
-  constexpr int64_t kMostSorted = INT32_MAX - 1;  // waco_sort_rows, waco_renumber_rows
+  constexpr int64_t kMostSorted = INT32_MAX - 1;  // waco_sort_rows
   if (point.format.permutes_rows() && sum(counts.dim(0), point.format.split[0]) > kMostSorted)
     return fmt::format("orders {} rows, {} is the most", counts.dim(0), kMostSorted - point.format.split[0]);
   const int64_t largest = std::max({counts.dim(0), counts.dim(1), counts.num_nonzeros()});

@@ -1,8 +1,8 @@
 // The moves of a local search: every point one change away.
 #include <algorithm>
 
+#include "waco/schedule/building.hpp"
 #include "waco/schedule/legality.hpp"
-#include "waco/schedule/recipe.hpp"
 #include "waco/schedule/space.hpp"
 
 namespace waco::schedule {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "waco/base/error.hpp"
+#include "waco/schedule/building.hpp"
 #include "waco/schedule/legality.hpp"
-#include "waco/schedule/recipe.hpp"
 #include "waco/schedule/space.hpp"
 
 namespace waco::schedule {
@@ -175,17 +175,17 @@ class StratumFormats {
   FormatSchedule blocked() {
     if (is_3d_) {
       const Splits split = fitting({small_split(), pick({1, 1, 2, 4}, random_), pick({1, 1, 2, 4}, random_)});
-      return format_recipe(pick({"a1:U b1:C c1:C a0:U b0:U c0:U", "a1:U b1:C c1:S a0:U b0:U c0:U",
-                                 "a1:C b1:S c1:S b0:U c0:U a0:U", "b1:C a1:C c1:C a0:U b0:U c0:U"},
-                                random_),
-                           split);
+      return format_from_levels(pick({"a1:U b1:C c1:C a0:U b0:U c0:U", "a1:U b1:C c1:S a0:U b0:U c0:U",
+                                      "a1:C b1:S c1:S b0:U c0:U a0:U", "b1:C a1:C c1:C a0:U b0:U c0:U"},
+                                     random_),
+                                split);
     }
     const int32_t rows = small_split();
     const int32_t cols = random_.chance(0.4) ? 1 : random_.chance(0.4) ? rows : small_split();
-    return format_recipe(pick({"a1:U b1:C a0:U b0:U", "a1:U b1:C b0:U a0:U", "a1:C b1:C a0:U b0:U",
-                               "b1:U a1:C a0:U b0:U", "b1:C a1:C b0:U a0:U", "a1:C b1:S a0:U b0:U"},
-                              random_),
-                         fitting({rows, cols, 1}));
+    return format_from_levels(pick({"a1:U b1:C a0:U b0:U", "a1:U b1:C b0:U a0:U", "a1:C b1:C a0:U b0:U",
+                                    "b1:U a1:C a0:U b0:U", "b1:C a1:C b0:U a0:U", "a1:C b1:S a0:U b0:U"},
+                                   random_),
+                              fitting({rows, cols, 1}));
   }
 
   FormatSchedule sliced() {
@@ -195,10 +195,10 @@ class StratumFormats {
     const int64_t window = pick<int64_t>({1, 64, 256, 1024, 16384, space_.dims()[0]}, random_);
     const int64_t rounded = window == 1 ? 1 : (window + split[0] - 1) / split[0] * split[0];
     if (is_3d_)
-      return format_recipe(
+      return format_from_levels(
           pick({"a1:U a0:U b1:L c:S b0:U", "a1:U a0:U c:L b1:S b0:U", "a1:U a0:U b1:E c:S b0:U"}, random_),
           split, rounded);
-    return format_recipe(
+    return format_from_levels(
         pick({"a1:U a0:U b1:L b0:U", "a1:U a0:U b1:L b0:U", "a1:U a0:U b1:E b0:U", "a1:U a0:U b1:L b0:S"},
              random_),
         split, rounded);
@@ -207,11 +207,11 @@ class StratumFormats {
   FormatSchedule sparse_blocks() {
     const Splits split = fitting({random_.chance(0.5) ? 1 : large_split(), large_split(), large_split()});
     if (is_3d_)
-      return format_recipe(pick({"a1:U b1:C c1:C a0:C b0:C c0:C", "a1:C b1:S c1:S a0:C b0:C c0:C",
-                                 "b1:U c1:U a1:C a0:C b0:C c0:C", "c1:U a1:U a0:C b1:C b0:C c0:C"},
-                                random_),
-                           split);
-    return format_recipe(
+      return format_from_levels(pick({"a1:U b1:C c1:C a0:C b0:C c0:C", "a1:C b1:S c1:S a0:C b0:C c0:C",
+                                      "b1:U c1:U a1:C a0:C b0:C c0:C", "c1:U a1:U a0:C b1:C b0:C c0:C"},
+                                     random_),
+                                split);
+    return format_from_levels(
         pick({"a1:U b1:C a0:C b0:C", "a1:U b1:C a0:U b0:C", "a1:U b1:C a0:C b0:S", "b1:U a1:C a0:C b0:C",
               "b1:C a1:U a0:U b0:C", "b1:U a1:U a0:C b0:C", "a1:U b1:U a0:C b0:C", "a1:C b1:S a0:C b0:C"},
              random_),
@@ -221,17 +221,17 @@ class StratumFormats {
   FormatSchedule coo() {
     const auto block = [&] { return random_.chance(0.4) ? 1 : int32_t{4} << random_.below(8); };
     const Splits split = fitting({block(), block(), block()});
-    const char* recipe = is_3d_ ? pick({"a1:C b1:S c1:S a0:C b0:S c0:S", "a1:U b1:C c1:S a0:C b0:S c0:S",
+    const char* levels = is_3d_ ? pick({"a1:C b1:S c1:S a0:C b0:S c0:S", "a1:U b1:C c1:S a0:C b0:S c0:S",
                                         "b1:C a1:S c1:S a0:C b0:S c0:S", "a1:U b1:C c1:S a0:C c0:S b0:S"},
                                        random_)
                                 : pick({"a1:C b1:S a0:C b0:S", "a1:U b1:C a0:C b0:S", "b1:C a1:S a0:C b0:S",
                                         "b1:C a1:S b0:C a0:S"},
                                        random_);
-    const FormatSchedule format = format_recipe(recipe, split);
+    const FormatSchedule format = format_from_levels(levels, split);
     const bool has_tuple = std::any_of(format.levels.begin(), format.levels.end(), [](const Level& level) {
       return level.kind == LevelKind::kSingleton;
     });
-    return has_tuple ? format : format_recipe(is_3d_ ? "a:C b:S c:S" : "a:C b:S");
+    return has_tuple ? format : format_from_levels(is_3d_ ? "a:C b:S c:S" : "a:C b:S");
   }
 
   const ScheduleSpace& space_;
@@ -247,7 +247,6 @@ SuperSchedule ScheduleSpace::sample_uniform(Random& random) const {
   for (int n = 0; n < kMaxDraws; ++n) {
     const SuperSchedule point = Draw(*this, random).uniform();
     if (illegal_reason(point)) continue;
-    if (limits_.subspace == Subspace::kAll) return canonical(point);
     if (const std::optional<SuperSchedule> within = repaired(point)) return *within;
   }
   return csr_point(problem_, limits_.max_threads);

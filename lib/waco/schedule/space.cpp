@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "waco/base/error.hpp"
+#include "waco/schedule/building.hpp"
 #include "waco/schedule/canonical.hpp"
 #include "waco/schedule/legality.hpp"
-#include "waco/schedule/recipe.hpp"
 
 namespace waco::schedule {
 namespace {

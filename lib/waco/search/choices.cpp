@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "waco/base/error.hpp"
+#include "waco/schedule/building.hpp"
 #include "waco/schedule/legality.hpp"
-#include "waco/schedule/recipe.hpp"
 
 namespace waco::search {
 

@@ -47,11 +47,11 @@ struct ForeignKernel {
   std::function<void(void* out)> finish;
 };
 
-class Bench {
+class Workbench {
  public:
   /// The tensor's values are replaced (draw_values). `reference_limit`: see Reference.
-  Bench(matrix::SparseTensor tensor, const schedule::Problem& problem, uint64_t seed, int threads,
-        int64_t reference_limit = Reference::kMaxStored);
+  Workbench(matrix::SparseTensor tensor, const schedule::Problem& problem, uint64_t seed, int threads,
+            int64_t reference_limit = Reference::kMaxStored);
 
   /// A contestant whose first run takes longer is run only once by prepare(); 0: none is.
   void set_single_run(double ns) { single_run_ns_ = ns; }

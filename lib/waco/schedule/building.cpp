@@ -1,5 +1,5 @@
 // Building points in code.
-#include "waco/schedule/recipe.hpp"
+#include "waco/schedule/building.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -8,8 +8,8 @@
 
 namespace waco::schedule {
 
-FormatSchedule format_recipe(std::string_view levels, const std::array<int32_t, 3>& split,
-                             int64_t sort_window) {
+FormatSchedule format_from_levels(std::string_view levels, const std::array<int32_t, 3>& split,
+                                  int64_t sort_window) {
   FormatSchedule format;
   format.split = split;
   format.sort_window = sort_window;

@@ -1,4 +1,4 @@
-// Building points in code: formats written as short recipes, loops that follow them, and edits that keep the
+// Building points in code: formats written as levels, loops that follow them, and edits that keep the
 // rest.
 #pragma once
 
@@ -15,8 +15,8 @@ namespace waco::schedule {
 /// A format from levels whose modes are named a, b and c for every op: "a1:U b:C a0:U" with split {4, 1, 1}
 /// is a format of row blocks. Parts of modes whose split is 1 may be named and are dropped ("a0") or read as
 /// the whole ("a1").
-FormatSchedule format_recipe(std::string_view levels, const std::array<int32_t, 3>& split = {1, 1, 1},
-                             int64_t sort_window = 1);
+FormatSchedule format_from_levels(std::string_view levels, const std::array<int32_t, 3>& split = {1, 1, 1},
+                                  int64_t sort_window = 1);
 
 /// The sparse loops in level order; lanes of a sliced format inside the slots.
 std::vector<Var> concordant_loops(const FormatSchedule& format);

@@ -1,5 +1,5 @@
 // Packing, loading, verifying: everything that happens to a contestant before it is timed.
-#include "waco/measure/bench.hpp"
+#include "waco/measure/workbench.hpp"
 
 #include <dlfcn.h>
 
@@ -72,15 +72,15 @@ KernelLibrary::~KernelLibrary() {
   if (handle_ != nullptr) ::dlclose(handle_);
 }
 
-Bench::Bench(matrix::SparseTensor tensor, const schedule::Problem& problem, uint64_t seed, int threads,
-             int64_t reference_limit)
+Workbench::Workbench(matrix::SparseTensor tensor, const schedule::Problem& problem, uint64_t seed,
+                     int threads, int64_t reference_limit)
     : tensor_(with_drawn_values(std::move(tensor), seed, threads)),
       problem_(problem),
       threads_(threads),
       operands_(problem_, tensor_.dims, seed, threads_),
       reference_(tensor_, problem_, operands_, seed, threads_, reference_limit) {}
 
-Preparation Bench::prepare(const Contestant& contestant, double censor_ns, Entrant& entrant) {
+Preparation Workbench::prepare(const Contestant& contestant, double censor_ns, Entrant& entrant) {
   return guarded([&](Preparation& preparation) {
     preparation = pack(contestant, entrant);
     if (preparation.status != Status::kOk) return;
@@ -89,7 +89,7 @@ Preparation Bench::prepare(const Contestant& contestant, double censor_ns, Entra
   });
 }
 
-Preparation Bench::check(Entrant& entrant) {
+Preparation Workbench::check(Entrant& entrant) {
   return guarded([&](Preparation& preparation) {
     double elapsed_ns = 0;
     reserve_output(entrant.storage->abi().num_stored);
@@ -98,7 +98,7 @@ Preparation Bench::check(Entrant& entrant) {
   });
 }
 
-Preparation Bench::prepare(const ForeignKernel& kernel, double censor_ns) {
+Preparation Workbench::prepare(const ForeignKernel& kernel, double censor_ns) {
   return guarded([&](Preparation& preparation) {
     reserve_output(tensor_.num_nonzeros());
     const auto run = [&] {
@@ -119,7 +119,7 @@ Preparation Bench::prepare(const ForeignKernel& kernel, double censor_ns) {
   });
 }
 
-Preparation Bench::guarded(const std::function<void(Preparation&)>& body) const {
+Preparation Workbench::guarded(const std::function<void(Preparation&)>& body) const {
   Preparation preparation;
   try {
     body(preparation);
@@ -136,7 +136,7 @@ Preparation Bench::guarded(const std::function<void(Preparation&)>& body) const 
   return preparation;
 }
 
-Preparation Bench::pack(const Contestant& contestant, Entrant& entrant) {
+Preparation Workbench::pack(const Contestant& contestant, Entrant& entrant) {
   const schedule::SuperSchedule& point = contestant.point;
   Preparation preparation;
   {
@@ -181,7 +181,7 @@ Preparation Bench::pack(const Contestant& contestant, Entrant& entrant) {
   return preparation;
 }
 
-void Bench::run_and_compare(const Trial& trial, double censor_ns, Preparation& preparation) {
+void Workbench::run_and_compare(const Trial& trial, double censor_ns, Preparation& preparation) {
   double first_ns = 0;
   poison_output();
   if (!run_once(trial, preparation, first_ns)) return;
@@ -207,13 +207,13 @@ void Bench::run_and_compare(const Trial& trial, double censor_ns, Preparation& p
   preparation.censored = censor_ns > 0 && fastest_ns > censor_ns;
 }
 
-bool Bench::needs_second_run(double first_ns, double censor_ns) const {
+bool Workbench::needs_second_run(double first_ns, double censor_ns) const {
   if (censor_ns > 0 && first_ns > std::max(kFarOff * censor_ns, kSchedulerNoise_ns)) return false;
   if (censor_ns > 0 && first_ns > censor_ns) return true;  // caches were cold: it may yet be fast enough
   return single_run_ns_ <= 0 || first_ns <= single_run_ns_;
 }
 
-bool Bench::run_once(const Trial& trial, Preparation& preparation, double& elapsed_ns) {
+bool Workbench::run_once(const Trial& trial, Preparation& preparation, double& elapsed_ns) {
   const Clock::time_point start = Clock::now();
   const int code = trial.run();
   elapsed_ns = ns_since(start);
@@ -233,13 +233,13 @@ bool Bench::run_once(const Trial& trial, Preparation& preparation, double& elaps
   return verification.ok;
 }
 
-Verification Bench::compare(const Entrant& entrant) {
+Verification Workbench::compare(const Entrant& entrant) {
   if (!schedule::output_is_sparse(problem_.op)) return reference_.verify(output_.data());
   codegen::unpack_values(*entrant.storage, output_.data(), threads_, values_);
   return reference_.verify_values(values_);
 }
 
-Verification Bench::compare_input_order() {
+Verification Workbench::compare_input_order() {
   if (!schedule::output_is_sparse(problem_.op)) return reference_.verify(output_.data());
   const int64_t count = tensor_.num_nonzeros();
   const bool f32 = problem_.type == schedule::ValueType::kF32;
@@ -250,19 +250,19 @@ Verification Bench::compare_input_order() {
   return reference_.verify_values(values_);
 }
 
-int Bench::run(Entrant& entrant) {
+int Workbench::run(Entrant& entrant) {
   entrant.call.out = output_.data();  // the output may have grown for a later contestant
   return entrant.library->kernel()(&entrant.storage->abi(), &entrant.call);
 }
 
-void Bench::reserve_output(int64_t num_stored) {
+void Workbench::reserve_output(int64_t num_stored) {
   output_bytes_ = output_elements(problem_, tensor_.dims, num_stored) * schedule::value_bytes(problem_.type);
   const auto needed = static_cast<size_t>(output_bytes_ + kGuardBytes);
   if (output_.bytes() < needed) output_ = Buffer(needed);
 }
 
 /// All bits set is a NaN in both value types: an element that is not written shows.
-void Bench::poison(const Buffer& buffer, int64_t size) const {
+void Workbench::poison(const Buffer& buffer, int64_t size) const {
   auto* bytes = buffer.as<unsigned char>();
   constexpr int64_t kPiece = 1 << 20;
   const int64_t pieces = (size + kPiece - 1) / kPiece;
@@ -272,12 +272,12 @@ void Bench::poison(const Buffer& buffer, int64_t size) const {
   }
 }
 
-void Bench::poison_output() {
+void Workbench::poison_output() {
   poison(output_, output_bytes_);
   std::memset(output_.as<unsigned char>() + output_bytes_, kGuard, kGuardBytes);
 }
 
-bool Bench::overrun() const {
+bool Workbench::overrun() const {
   const auto* guard = output_.as<unsigned char>() + output_bytes_;
   return std::any_of(guard, guard + kGuardBytes, [](unsigned char byte) { return byte != kGuard; });
 }
