@@ -61,7 +61,9 @@ struct Options {
 
 void add_data_options(CLI::App& app, Options& options) {
   app.add_option("--matrices", options.matrices,
-                 "Where the datasets' matrices are: folders, files, or lists with one of these a line");
+                 "Where the datasets' matrices are: a folder, file, or list with one of these a line; may be "
+                 "repeated")
+      ->allow_extra_args(false);
   app.add_flag("--json", options.json, "Print the report on stdout, one document");
   app.add_option("--split", options.split_seed,
                  "Divide originals anew, by this seed, not as the records say");
@@ -82,14 +84,16 @@ bool parse(int argc, char** argv, Options& options) {
   app.add_option("--loss", options.loss, "rank (pairwise hinge) or l2 (squared error of log times)")
       ->check(CLI::IsMember({"rank", "l2"}))
       ->capture_default_str();
-  app.add_option("--epochs", options.epochs, "Passes over the training matrices (default: by extractor)")
+  app.add_option("--epochs", options.epochs,
+                 "Passes over the training matrices (default: by extractor and --init)")
       ->check(CLI::Range(1, 100000));
-  app.add_option("--lr", options.learning_rate, "Highest learning rate (default: by extractor)")
+  app.add_option("--lr", options.learning_rate, "Highest learning rate (default: by extractor and --init)")
       ->check(positive_number());
   app.add_option("--patience", options.patience,
                  "Stop after so many epochs without a better validation; 0: never (default: by extractor)")
       ->check(CLI::Range(0, 100000));
-  app.add_option("--set", options.settings, "NAME=NUMBER: another value for a number of the training recipe");
+  app.add_option("--set", options.settings, "NAME=NUMBER: another value for a number of the training recipe")
+      ->allow_extra_args(false);
   app.add_option("--time-limit", options.time_limit_s, "Seconds after which training ends")
       ->check(positive_number());
   app.add_flag("--resume", options.resume, "Continue the run that the model folder has a checkpoint of");

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <set>
 #include <thread>
 
 #include "../train/small_dataset.hpp"
@@ -256,13 +258,34 @@ TEST_CASE("cli: judging by matrices that a model may have learned from is told",
     return Program("waco-train")
         .with("evaluate", small.path("model"), small.dataset(), "--matrices", small.path("data"));
   };
-  const std::string warning = "it may have learned from what is judged by now";
+  const std::string warning = "of the originals that are judged by, and looks better than it is";
   const RunResult same = evaluate().with("--split", "5").run();
   CHECK(same.ok());
   CHECK_THAT(same.err, !Catch::Contains(warning));
   const RunResult other = evaluate().run();
   CHECK(other.ok());
   CHECK_THAT(other.err, Catch::Contains(warning));
+  // A smaller share judges by some of the same, a larger one by what was learned from.
+  CHECK_THAT(evaluate().with("--split", "5", "--validation-share", "0.9").run().err,
+             Catch::Contains(warning));
+
+  // What it began from learned from others: both count.
+  REQUIRE(small.train("next", "1").with("--init", small.path("model")).run().ok());
+  const auto learned = [&](const std::string& model) {
+    return parse_file(small.path(model) + "/model.json")
+        .at("dataset")
+        .at("training_originals")
+        .get<std::set<std::string>>();
+  };
+  const std::set<std::string> before = learned("model"), after = learned("next");
+  CHECK(std::includes(after.begin(), after.end(), before.begin(), before.end()));
+  CHECK(after.size() > before.size());
+
+  // A model that does not say it is known by what it was judged by.
+  json manifest = parse_file(small.path("model") + "/model.json");
+  manifest.at("dataset").erase("training_originals");
+  std::ofstream(small.path("model") + "/model.json") << manifest;
+  CHECK_THAT(evaluate().run().err, Catch::Contains("it may have learned from what is judged by now"));
 }
 
 TEST_CASE("cli: a convolutional model is judged by the patterns that it was trained on", "[cli]") {

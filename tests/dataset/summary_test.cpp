@@ -85,9 +85,13 @@ TEST_CASE("agreement: machines are those of the headers, wherever they stand the
   CHECK(records_on_machines_of(sample_header("CPU A"), alone).empty());
 }
 
-TEST_CASE("agreement: a dataset agrees with itself, and two censored records make no pair", "[dataset]") {
+TEST_CASE("agreement: a censored record is only known to be the slower one of a pair", "[dataset]") {
   std::vector<Record> records = {sample_record("m", 1, 1), sample_record("m", 2, 0.2),
                                  sample_record("m", 3, 0.1)};
+  std::vector<Record> odd = records;
+  odd[0].censored = true;  // the fastest
+  CHECK(compare(odd, odd, Order::kRatio).num_pairs == 1);
+  CHECK(compare(records, odd, Order::kRatio).num_pairs == 1);
   records[1].censored = records[2].censored = true;
   const Agreement agreement = compare(records, records, Order::kRatio);
   CHECK(agreement.num_pairs == 2);

@@ -18,7 +18,8 @@ namespace {
 struct Twice {
   double first = 0;
   double second = 0;
-  bool censored = false;  ///< in either
+  bool first_censored = false;
+  bool second_censored = false;
 };
 
 bool has_time(const Record& record) {
@@ -28,8 +29,11 @@ bool has_time(const Record& record) {
 void count_pairs(const std::vector<Twice>& points, double margin, Agreement& agreement) {
   for (size_t a = 0; a < points.size(); ++a)
     for (size_t b = 0; b < points.size(); ++b) {
-      if (points[a].censored && points[b].censored) continue;
       if (points[b].first <= (1 + margin) * points[a].first) continue;
+      // How much longer a censored point would have taken is unknown: it can only be the slower one.
+      if (points[a].first_censored) continue;
+      const bool a_is_slower = points[b].second < points[a].second;
+      if (a_is_slower ? points[b].second_censored : points[a].second_censored) continue;
       ++agreement.num_pairs;  // a is faster than b
       if (points[b].second < points[a].second) ++agreement.num_reversed;
     }
@@ -70,7 +74,7 @@ Agreement compare(const std::vector<Record>& first, const std::vector<Record>& s
     const auto at = by_key.find(key(record));
     if (at == by_key.end() || !has_time(record)) continue;
     const Record& other = *at->second;
-    groups[group(record)].push_back({cost(record), cost(other), record.censored || other.censored});
+    groups[group(record)].push_back({cost(record), cost(other), record.censored, other.censored});
     if (record.timed() && other.timed()) changes.push_back(std::abs(cost(other) / cost(record) - 1));
   }
   Agreement agreement;

@@ -1,6 +1,8 @@
 // The header line, and appending to a dataset that may have been torn.
 #include "waco/dataset/dataset_file.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <fstream>
 #include <system_error>
 #include <utility>
@@ -42,6 +44,12 @@ void check_continues(const fs::path& file, const Header& found, const Header& wa
     throw UsageError(fmt::format(
         "{}: was collected on another machine or with another compiler ({}; {}); write to another file",
         file.string(), found.machine.cpu_model, found.machine.compiler.version));
+  const auto version_of = [](const Header& header) {
+    return header.created_by.is_object() ? header.created_by.value("version", "") : std::string();
+  };
+  if (version_of(found) != version_of(wanted))
+    spdlog::warn("{}: was begun by version {}, whose kernels and points may be others than those of {}",
+                 file.string(), version_of(found), version_of(wanted));
 }
 
 /// Writes the header in the place of what is there, or removes the file.

@@ -6,6 +6,7 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "waco/base/artifact.hpp"
@@ -59,20 +60,33 @@ Network make_network(const Data& data) {
   return Network(make_dims(data.records.op, num_features, extracted), data.extractor);
 }
 
-/// Warns when what a model was judged by is on the training side now: then it was trained with another split,
-/// and may know what is judged by now.
-void check_split_of(const fs::path& model, const nlohmann::json& manifest, const Examples& training) {
-  std::set<std::string> judged_by;
-  for (const auto& name : manifest.value("/dataset/validation_originals"_json_pointer, nlohmann::json()))
-    if (name.is_string()) judged_by.insert(name.get<std::string>());
-  std::set<std::string> learned;
-  for (const Example* example : training)
-    if (judged_by.contains(example->group.original)) learned.insert(example->group.original);
-  if (!learned.empty())
+std::set<std::string> names_in(const nlohmann::json& manifest, const char* key) {
+  const nlohmann::json dataset =
+      manifest.is_object() ? manifest.value("dataset", nlohmann::json()) : nlohmann::json();
+  return dataset.is_object() ? dataset.value(key, std::set<std::string>()) : std::set<std::string>();
+}
+
+size_t num_common(const std::set<std::string>& a, const std::set<std::string>& b) {
+  return static_cast<size_t>(
+      std::ranges::count_if(a, [&](const std::string& name) { return b.contains(name); }));
+}
+
+/// Warns when a model has learned from what is judged by now. Of one that does not say what it learned from,
+/// when what it was judged by is on the training side: then it was trained with another split.
+void check_split_of(const fs::path& model, const nlohmann::json& manifest, const Data& data) {
+  const size_t num_known =
+      num_common(names_in(manifest, "training_originals"), originals_of(data.validation));
+  const size_t num_moved =
+      num_common(names_in(manifest, "validation_originals"), originals_of(data.training));
+  const bool tells = manifest.contains("/dataset/training_originals"_json_pointer);
+  if (num_known > 0)
+    spdlog::warn("{} has learned from {} of the originals that are judged by, and looks better than it is",
+                 model.string(), num_known);
+  else if (!tells && num_moved > 0)
     spdlog::warn(
         "{} originals that {} was judged by belong to the training side now: the datasets are divided in "
         "another way, and it may have learned from what is judged by now",
-        learned.size(), model.string());
+        num_moved, model.string());
 }
 
 /// Metrics of the model and of all that it is compared with.
@@ -124,12 +138,14 @@ std::pair<float, float> calibration_of(const Examples& examples, const std::vect
   return {static_cast<float>((sum_y - slope * sum_x) / count), static_cast<float>(slope)};
 }
 
-/// Convolutions cost a hundred times more, so they get fewer epochs.
+/// Convolutions cost a hundred times more, so they get fewer epochs. From the weights of another model on,
+/// the rate of a fresh network undoes more than it teaches: in its first epochs, while the rate rises, such a
+/// training is at its best.
 TrainerOptions trainer_options(const TrainingOptions& options) {
-  const bool cheap = takes_features(options.extractor);
+  const bool cheap = takes_features(options.extractor), fresh = options.init.empty();
   TrainerOptions result;
-  result.epochs = options.epochs.value_or(cheap ? 120 : 30);
-  result.learning_rate = options.learning_rate.value_or(cheap ? 2e-3 : 1e-3);
+  result.epochs = options.epochs.value_or(!cheap ? 30 : fresh ? 120 : 40);
+  result.learning_rate = options.learning_rate.value_or((cheap ? 2e-3 : 1e-3) * (fresh ? 1 : 0.2));
   result.patience = options.patience.value_or(cheap ? 40 : 10);
   result.seed = options.seed;
   result.freeze_embeddings = options.freeze_embeddings;
@@ -230,12 +246,11 @@ void tell_sizes(const Data& data) {
 
 /// Trains a network that was just made, or goes on where the checkpoint ended.
 History train(Network& network, const Data& data, const TrainingOptions& options,
-              const TrainerOptions& training, const ModelFolder& folder, const StopToken& stop) {
+              const TrainerOptions& training, const std::optional<model::TensorFile>& first_weights,
+              const ModelFolder& folder, const StopToken& stop) {
   network.standardise(data.training);
   network.clear_unused_rows(data.training);
-  if (!options.init.empty())
-    network.start_from(load_weights(options.init, data.records.op, options.extractor),
-                       !training.freeze_embeddings);
+  if (first_weights) network.start_from(*first_weights, !training.freeze_embeddings);
   History history = train_network(network, data.training, data.validation, training, folder.checkpoint(),
                                   options.resume, stop);
   if (history.best == 0)
@@ -292,16 +307,21 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
   torch::manual_seed(options.seed);
   Network network = make_network(data);
   const std::string fingerprint = fingerprint_of(network.dims(), data.training, data.validation, training);
+  std::optional<model::TensorFile> first_weights;
+  if (!options.init.empty()) first_weights = load_weights(options.init, data.records.op, options.extractor);
   folder.create();
   const LockFile lock = folder.lock();
   check_checkpoint(folder, options.resume);  // again: another run may have ended while the data was loaded
   ordered_json finished = find_finished(options, training, folder, data, fingerprint);
   if (!finished.is_null()) return finished;
   tell_sizes(data);
-  if (!options.init.empty()) check_split_of(options.init, first_model, data.training);
+  if (!options.init.empty()) check_split_of(options.init, first_model, data);
 
-  const History history = train(network, data, options, training, folder, stop);
+  const History history = train(network, data, options, training, first_weights, folder, stop);
   ModelDescription model = describe(options, training, data, fingerprint, history);
+  std::set<std::string> learned_from = originals_of(data.training);
+  learned_from.merge(names_in(first_model, "training_originals"));
+  model.dataset["training_originals"] = learned_from;
   model.metrics = calibrate_and_judge(network, data, training.loss);
   const ordered_json manifest = folder.write(network, model);
   if (!history.stopped) folder.remove_checkpoint();
@@ -320,7 +340,7 @@ ordered_json run_evaluation(const fs::path& model, const DataOptions& options, b
   const Data data = load_data(options, extractor, max_sites_of(model, manifest, extractor), stop);
   Network network = make_network(data);
   network.load(load_weights(model, data.records.op, extractor));
-  if (!every_group) check_split_of(model, manifest, data.training);
+  if (!every_group) check_split_of(model, manifest, data);
   Examples judged = data.validation;
   if (every_group) judged.insert(judged.end(), data.training.begin(), data.training.end());
   if (judged.empty()) throw UsageError("the datasets have no validation matrix; --all judges all matrices");

@@ -101,6 +101,12 @@ ordered_json resplit_json(const std::optional<Resplit>& resplit) {
   return {{"seed", resplit->seed}, {"validation_share", resplit->validation_share}};
 }
 
+std::set<std::string> originals_of(const Examples& examples) {
+  std::set<std::string> names;
+  for (const Example* example : examples) names.insert(example->group.original);
+  return names;
+}
+
 ordered_json data_json(const Data& data, const std::optional<Resplit>& resplit) {
   const auto count = [](const Examples& examples) {
     int64_t records = 0;
@@ -113,11 +119,8 @@ ordered_json data_json(const Data& data, const std::optional<Resplit>& resplit) 
                        {"missing_records", data.num_missing_records},
                        {"training", count(data.training)},
                        {"validation", count(data.validation)}};
-  ordered_json names = ordered_json::array();
-  for (const Example* example : data.validation)
-    if (std::find(names.begin(), names.end(), example->group.original) == names.end())
-      names.push_back(example->group.original);
-  json["validation_originals"] = std::move(names);
+  json["training_originals"] = originals_of(data.training);
+  json["validation_originals"] = originals_of(data.validation);
   if (data.records.machines.size() > 1) json["machines"] = nlohmann::json(data.records.machines);
   for (const model::Ceilings& ceilings : data.borrowed_ceilings)
     json["borrowed_ceilings"].emplace_back(model::to_json(ceilings));

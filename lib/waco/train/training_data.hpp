@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,9 @@ Data load_data(const DataOptions& options, const std::string& extractor, int64_t
 
 /// Null without one.
 nlohmann::ordered_json resplit_json(const std::optional<Resplit>& resplit);
+
+/// Names of the originals.
+std::set<std::string> originals_of(const Examples& examples);
 
 /// What reports and manifests say of it.
 nlohmann::ordered_json data_json(const Data& data, const std::optional<Resplit>& resplit);

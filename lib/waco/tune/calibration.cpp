@@ -42,21 +42,24 @@ constexpr double kClearlyBetter = 0.01;
 constexpr int64_t kFewest = 3;     ///< matrices to learn from, and to judge by
 constexpr int kTraining_s = 3600;  ///< of a model, at most
 
-/// Whether a model was judged by matrices, and all of them by `share` are judged by here too: it was trained
-/// with the same division, and has not learned from what it is judged by now.
-bool has_same_division(const fs::path& model, double share) {
+/// Whether a model has learned from none of the matrices that are judged by here, by `share`: as far as it
+/// does not say which it learned from, whether it was trained with the same division.
+bool learned_from_others(const fs::path& model, double share) {
   const json manifest = model::read_model_manifest(model);
   const json data = manifest.value("dataset", json::object());
+  const auto is_judged = [&](const json& original) {
+    return original.is_string() &&
+           dataset::split_of(original.get<std::string>(), kSeed, share) == dataset::Split::kValidation;
+  };
+  if (const auto learned = data.find("training_originals"); learned != data.end())
+    return std::ranges::none_of(*learned, is_judged);
   const json resplit = data.value("resplit", json());
   if (!resplit.is_object() && share != kValidationShares[0]) return false;
   if (resplit.is_object() &&
       (resplit.value("seed", -1) != kSeed || resplit.value("validation_share", 0.0) != share))
     return false;
   const json originals = data.value("validation_originals", json::array());
-  return !originals.empty() && std::all_of(originals.begin(), originals.end(), [&](const json& original) {
-    return original.is_string() &&
-           dataset::split_of(original.get<std::string>(), kSeed, share) == dataset::Split::kValidation;
-  });
+  return !originals.empty() && std::ranges::all_of(originals, is_judged);
 }
 
 CalibrationScore score_of(const json& report) {
@@ -222,17 +225,17 @@ class Calibration {
     try {
       const auto learned = search::Learned::open(own->model, own->index, std::stoi(threads_));
       if (learned->model.op() != options_.op) return std::nullopt;
-      if (!has_same_division(own->model, validation_share_))
-        spdlog::warn(
-            "{}: may have learned from the matrices that are judged by here, and look better than it is; "
-            "rename it to take the calibrated one in any case",
-            own->model.string());
-      return judge(own->model);
     } catch (const Error& fault) {
       if (stop_.stop_requested()) throw;
       spdlog::warn("{}", fault.what());
+      return std::nullopt;
     }
-    return std::nullopt;
+    if (!learned_from_others(own->model, validation_share_))
+      spdlog::warn(
+          "{}: may have learned from the matrices that are judged by here, and look better than it is; "
+          "rename it to take the calibrated one in any case",
+          own->model.string());
+    return judge(own->model);
   }
 
   /// Copies what is to be replaced to a name that tuning does not look at: it may have taken long to train.

@@ -128,7 +128,8 @@ class FolderReader {
     (void)manifest_.at("weights_hash").get<std::string>();
     (void)machines_of(manifest_);
     const nlohmann::json dataset = manifest_.value("dataset", nlohmann::json::object());
-    (void)dataset.value("validation_originals", std::vector<std::string>());
+    for (const char* side : {"training_originals", "validation_originals"})
+      (void)dataset.value(side, std::vector<std::string>());
     (void)manifest_.value("rhs", std::vector<int64_t>());
     if (manifest_.value("types", std::vector<std::string>{"f32"}).empty()) fail("its types are none");
   }

@@ -7,6 +7,7 @@
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/unused_entries.hpp"
+#include "waco/codegen/clustered.hpp"
 #include "waco/model/closed_form.hpp"
 #include "waco/model/learned/cost_features.hpp"
 #include "waco/model/learned/tensor_file.hpp"
@@ -18,6 +19,11 @@ namespace {
 
 int64_t num_terms() {
   return static_cast<int64_t>(model::cost_feature_names().size());
+}
+
+/// What the patterns of a group are told apart by, beside their hash.
+std::string order_of(const Group& group) {
+  return group.clustered ? fmt::format("-clustered{}", codegen::kClusteringVersion) : "";
 }
 
 }  // namespace
@@ -52,13 +58,14 @@ void PreparationCache::keep(const fs::path& file, std::vector<int64_t> shape,
 
 fs::path PreparationCache::features_file(const Group& group) const {
   return folder_ / fmt::format("features-v{}-{}{}.safetensors", pattern::kFeatureVersion, group.matrix_hash,
-                               group.clustered ? "-clustered" : "");
+                               order_of(group));
 }
 
 fs::path PreparationCache::terms_file(const Group& group, const model::Ceilings& ceilings) const {
-  std::string key = fmt::format("{} {} {} {} {} {} {}\n", model::kClosedFormVersion, group.matrix_hash,
-                                schedule::name(group.problem.op), schedule::name(group.problem.type),
-                                group.problem.rhs, group.threads, model::to_json(ceilings).dump());
+  std::string key =
+      fmt::format("{} {} {} {} {} {} {}\n", model::kClosedFormVersion, group.matrix_hash + order_of(group),
+                  schedule::name(group.problem.op), schedule::name(group.problem.type), group.problem.rhs,
+                  group.threads, model::to_json(ceilings).dump());
   for (const schedule::SuperSchedule& point : group.points) key += to_text(point) + "\n";
   return folder_ / fmt::format("terms-v{}-{}.safetensors", model::kTermsVersion, content_hash(key));
 }
