@@ -56,6 +56,7 @@ command -v jq >/dev/null || fail "jq is needed" 1
 train=$(program_path waco-train)
 [ -x "$train" ] || [ $tables_only -eq 1 ] || fail "there is no program $train; build it, or set WACO_BIN to its folder" 5
 [ -z "$page" ] || check_page "$page" ablations
+mkdir -p "$folder"
 
 # A name for datasets $1: spmm256+spmm32.
 name_of() {
@@ -69,22 +70,26 @@ name_of() {
 
 # Trains network $2 on datasets $1, unless its report is there.
 train_network() {
-  local files name place extractor=${2%%:*} loss=rank options=(${recipe[@]+"${recipe[@]}"}) start
+  local files name place extractor=${2%%:*} loss=rank options=(${recipe[@]+"${recipe[@]}"}) start asked
   name=$(name_of "$1")
   place=$folder/$name/${2/:/-}
-  [ ! -s "$place.json" ] || return 0
   [[ $2 != *:l2 ]] || loss=l2
-  [ -z "$matrices" ] || options+=(--matrices "$matrices")
   [ -z "$epochs" ] || options+=(--epochs "$epochs")
+  IFS=+ read -ra files <<<"$1"
+  asked="${options[*]-} $(cat "${files[@]}" | sha256sum | cut -c -16)"
+  if [ -s "$place.json" ]; then
+    [ "$(jq -r '.asked // empty' "$place.json")" = "$asked" ] && return 0
+    fail "$place.json is of other datasets or options; name another folder"
+  fi
+  [ -z "$matrices" ] || options+=(--matrices "$matrices")
   [ ! -e "$place/checkpoint/checkpoint.json" ] || options+=(--resume)
   mkdir -p "$folder/$name"
   echo "ablations: $name: $2" >&2
   start=$(date +%s)
-  IFS=+ read -ra files <<<"$1"
   "$train" "${files[@]}" --extractor "$extractor" --loss "$loss" "${options[@]}" --json -q -o "$place" >"$place.report" || return 1
   jq -e .complete "$place.report" >/dev/null || return 1
-  jq -c --arg name "$name" --arg network "$2" --argjson seconds $(($(date +%s) - start)) \
-    '{name: $name, network: $network, seconds: $seconds, epochs: (.epochs | length), metrics: (.metrics | del(.worst_pairs))}' \
+  jq -c --arg name "$name" --arg network "$2" --arg asked "$asked" --argjson seconds $(($(date +%s) - start)) \
+    '{name: $name, network: $network, asked: $asked, seconds: $seconds, epochs: (.epochs | length), metrics: (.metrics | del(.worst_pairs))}' \
     "$place.report" >"$place.part"
   mv "$place.part" "$place.json"
 }

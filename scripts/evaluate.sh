@@ -94,7 +94,7 @@ is_matrix() { [[ $1 == *.mtx || $1 == *.mtx.gz ]]; }
 list_inputs() {
   local input
   for input in "${inputs[@]}"; do
-    if is_tensor "$input" || is_matrix "$input"; then echo "$input"; else sed '/^ *\(#\|$\)/d' "$input"; fi
+    if is_tensor "$input" || is_matrix "$input"; then echo "$input"; else awk 1 "$input" | sed 's/\r$//; /^[[:space:]]*\(#\|$\)/d'; fi
   done
 }
 
@@ -106,9 +106,13 @@ choose_models() {
     jq -r '.model // empty, .other_models[]'
 }
 
-# Names of the matrices that model $1 was trained on, from the datasets its manifest names.
+# Names of the matrices that model $1 was trained on: as its manifest says, or those of the datasets that it names.
 trained_on() {
   local name file
+  if jq -e '.dataset.training_originals' "$1/model.json" >/dev/null; then
+    jq -r '.dataset.training_originals[]' "$1/model.json"
+    return
+  fi
   jq -r '.dataset.files[].name' "$1/model.json" | while read -r name; do
     file=$datasets/$name
     [ -r "$file" ] || fail "the model $1 was trained on $name, which is not in $datasets (--datasets, --with-trained)" 3
@@ -269,6 +273,8 @@ evaluate_problem() {
 }
 
 [ $tables_only -eq 1 ] || [ -n "$(list_inputs)" ] || fail "the lists are empty"
+other=$(list_inputs | while read -r input; do is_tensor "$input" || is_matrix "$input" || echo "$input"; done | head -n 1)
+[ -z "$other" ] || fail "$other is neither .mtx nor .tns, plain or gzipped" 3
 same=$(list_inputs | sort -u | while read -r input; do
   if is_tensor "$input"; then echo "tensor $(name_of "$input")"; else echo "matrix $(name_of "$input")"; fi
 done | sort | uniq -d | head -n 1)

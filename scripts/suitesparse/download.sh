@@ -98,7 +98,7 @@ bad=$(awk -F'\t' 'NR > 1 && (NF < 5 || $2 !~ /^[A-Za-z0-9_-]+$/ || $3 !~ /^[A-Za
 mkdir -p "$folder"
 awk -F'\t' 'NR > 1 { print $2; print $3; print $4; print $5 }' "$list" |
   xargs -r -d '\n' -n 4 -P "$jobs" bash "${BASH_SOURCE[0]}" --one "$mirror" "$folder" "$compress" || failed=1
-total=$(($(wc -l <"$list") - 1))
+total=$(awk 'END { print NR - 1 }' "$list")
 have=$(awk -F'\t' 'NR > 1 { print $2 "/" $3 }' "$list" | while IFS= read -r matrix; do
   if [ -s "$folder/$matrix.mtx" ] || [ -s "$folder/$matrix.mtx.gz" ]; then echo; fi
 done | wc -l)
