@@ -48,7 +48,8 @@ bool parse(int argc, char** argv, Options& options) {
   app.add_option("MODEL", options.model, "The folder of a model, made by waco-train")->required();
   app.add_option("-o,--output", options.output, "The folder of the index; an index there is replaced")
       ->required();
-  app.add_option("--dataset", options.datasets, "Take the points of a dataset; repeatable");
+  app.add_option("--dataset", options.datasets, "Take the points of a dataset; repeatable")
+      ->allow_extra_args(false);
   app.add_option("--from", options.from, "Take the points of an index, of this or another model");
   app.add_option("--vertices", options.num_samples,
                  "Add so many more points: neighbours of the datasets' best, and samples of the space "

@@ -151,7 +151,8 @@ struct waco_input {
 /// Packs a sparse operand of distinct nonzeros, fastest when sorted by mode, with `value_bytes` 4 or 8;
 /// doubles (8) may be stored as floats (4). `directly` 0: in three stages whatever the format. Returns
 /// WACO_BAD_ARGUMENT for an unsound format, a coordinate out of range or a duplicate, WACO_OUT_OF_MEMORY when
-/// an array is larger than memory or 1 TiB; `out` then holds nothing.
+/// an array is larger than memory or 1 TiB, WACO_UNFIT for too many rows to cluster; `out` then holds
+/// nothing.
 static inline int waco_pack(const struct waco_format* format, const struct waco_input* input, int value_bytes,
                             int threads, int directly, struct waco_storage* out) {
   memset(out, 0, sizeof *out);

@@ -109,10 +109,8 @@ choose_models() {
 # Names of the matrices that model $1 was trained on: as its manifest says, or those of the datasets that it names.
 trained_on() {
   local name file
-  if jq -e '.dataset.training_originals' "$1/model.json" >/dev/null; then
-    jq -r '.dataset.training_originals[]' "$1/model.json"
-    return
-  fi
+  jq -r '.dataset.training_originals // [] | .[]' "$1/model.json"
+  if jq -e '.dataset | has("training_originals") and .training_originals_partial != true' "$1/model.json" >/dev/null; then return; fi
   jq -r '.dataset.files[].name' "$1/model.json" | while read -r name; do
     file=$datasets/$name
     [ -r "$file" ] || fail "the model $1 was trained on $name, which is not in $datasets (--datasets, --with-trained)" 3
@@ -273,7 +271,7 @@ evaluate_problem() {
 }
 
 [ $tables_only -eq 1 ] || [ -n "$(list_inputs)" ] || fail "the lists are empty"
-other=$(list_inputs | while read -r input; do is_tensor "$input" || is_matrix "$input" || echo "$input"; done | head -n 1)
+other=$(list_inputs | while read -r input; do is_tensor "$input" || is_matrix "$input" || echo "$input"; done | sed -n 1p)
 [ -z "$other" ] || fail "$other is neither .mtx nor .tns, plain or gzipped" 3
 same=$(list_inputs | sort -u | while read -r input; do
   if is_tensor "$input"; then echo "tensor $(name_of "$input")"; else echo "matrix $(name_of "$input")"; fi

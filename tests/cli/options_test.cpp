@@ -74,6 +74,7 @@ TEST_CASE("cli: what follows the value of an option that may be repeated is an i
   for (const auto& [option, value] :
        {std::pair("--matrices", list), std::pair("--set", std::string("warm_up=0.1"))})
     check_refused(Program(train).with(option, value, missing), 3, missing);
+  check_refused(Program("waco-index").with("--dataset", list, missing, "-o", work.path("index")), 3, missing);
   const RunResult run = tune().with("--op", "spmv", "--effort", "none", "--list", list, missing).run();
   INFO(run.err);
   CHECK(run.end.code == 6);

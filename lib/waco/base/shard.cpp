@@ -56,7 +56,7 @@ std::optional<Shard> shard_of_array_task() {
 Shard choose_shard(const std::string& text) {
   if (!text.empty()) return parse_shard(text);
   const std::optional<Shard> task = shard_of_array_task();
-  if (task)
+  if (task && task->count > 1)
     spdlog::warn(
         "only shard {}/{} of the inputs, as this is a task of a Slurm array; --shard 0/1 does all of them",
         task->index, task->count);

@@ -5,7 +5,7 @@
 
 namespace waco::codegen {
 
-/// Of the order: changes whenever another one comes out for any matrix.
+/// To be raised when the order of the rows of any matrix changes.
 inline constexpr int kClusteringVersion = 2;
 
 /// The matrix whose rows are those of `matrix` in the order in which clustered formats store them: what is

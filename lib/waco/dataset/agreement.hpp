@@ -30,8 +30,8 @@ enum class Order { kTime, kRatio };
 /// that compare with the records of its file.
 std::vector<Record> records_on_machines_of(const Header& header, Dataset dataset);
 
-/// Both count machines by the same header. Censored records count with the time they took at least, but no
-/// two of them make a pair.
+/// Both count machines by the same header. Censored records count with the time they took at least: they make
+/// pairs only with those that are faster.
 Agreement compare(const std::vector<Record>& first, const std::vector<Record>& second, Order order,
                   double margin = 0.1);
 

@@ -47,7 +47,7 @@ void check_continues(const fs::path& file, const Header& found, const Header& wa
   const auto version_of = [](const Header& header) {
     return header.created_by.is_object() ? header.created_by.value("version", "") : std::string();
   };
-  if (version_of(found) != version_of(wanted))
+  if (!version_of(found).empty() && version_of(found) != version_of(wanted))
     spdlog::warn("{}: was begun by version {}, whose kernels and points may be others than those of {}",
                  file.string(), version_of(found), version_of(wanted));
 }

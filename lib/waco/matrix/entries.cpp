@@ -203,8 +203,9 @@ EntryCounts read_entries(TextReader& text, const EntryFormat& format, int64_t ma
       count(text, pieces[i], format, max_entries, batch.chunks[i].summary(), counts);
     }
     check_stop(text, options.stop);
-    if (counts.num_entries > checked) {  // the arrays grow to twice their size
-      check_size(text, format.order, counts.num_entries, options);
+    check_limit(text, counts.num_entries, options);
+    if (counts.num_entries > checked) {  // those that are there, once more: arrays grow to twice their size
+      check_memory(text, counts.num_entries, 8 * (format.order + 1));
       checked = 2 * counts.num_entries;
     }
   }
@@ -219,18 +220,21 @@ EntryCounts read_entries(TextReader& text, const EntryFormat& format, int64_t ma
   return counts;
 }
 
-void check_size(const TextReader& text, int order, int64_t num_nonzeros, const ReadOptions& options) {
+void check_limit(const TextReader& text, int64_t num_nonzeros, const ReadOptions& options) {
   if (num_nonzeros > options.most_nonzeros)
-    throw InputError(
-        text.name(), 0,
-        fmt::format("has {} nonzeros; at most {} are supported", num_nonzeros, options.most_nonzeros));
-  const double bytes = 16.0 * (order + 1) * static_cast<double>(num_nonzeros);
+    throw InputError(text.name(), 0,
+                     fmt::format("has {} nonzeros or more; at most {} are supported", num_nonzeros,
+                                 options.most_nonzeros));
+}
+
+void check_memory(const TextReader& text, int64_t num_nonzeros, int64_t bytes_each) {
+  const double bytes = static_cast<double>(num_nonzeros) * static_cast<double>(bytes_each);
   const auto free = static_cast<double>(available_memory_bytes());
   if (bytes > free)
     throw TooLargeError(fmt::format(
-        "{}: reading its {} nonzeros takes {:.1f} GB, and {:.1f} GB are free; use a smaller {} or a machine "
-        "with more memory",
-        text.name(), num_nonzeros, bytes * 1e-9, free * 1e-9, order == 2 ? "matrix" : "tensor"));
+        "{}: {} nonzeros or more: reading them takes {:.1f} GB, and {:.1f} GB are free; use a smaller "
+        "matrix or a machine with more memory",
+        text.name(), num_nonzeros, bytes * 1e-9, free * 1e-9));
 }
 
 void note_oddities(const EntryCounts& counts, int64_t num_merged, std::vector<std::string>& notes) {

@@ -32,9 +32,11 @@ EntryCounts read_entries(TextReader& text, const EntryFormat& format, int64_t ma
 EntryCounts read_entries(TextReader& text, const EntryFormat& format, int64_t max_entries,
                          const ReadOptions& options, EntryBuckets& buckets);
 
-/// Throws where a tensor of `order` modes with so many nonzeros is more than `options` allow, or with what
-/// reading takes beside it more than the free memory.
-void check_size(const TextReader& text, int order, int64_t num_nonzeros, const ReadOptions& options);
+/// Throws TooLargeError where reading on takes `bytes_each` for each of so many nonzeros, and less memory is
+/// free.
+void check_memory(const TextReader& text, int64_t num_nonzeros, int64_t bytes_each);
+/// Throws InputError for more nonzeros than `options` allow.
+void check_limit(const TextReader& text, int64_t num_nonzeros, const ReadOptions& options);
 
 /// Adds what people should know about the entries to `notes`; `num_merged` is how many were summed into
 /// others.

@@ -2,6 +2,7 @@
 #include "waco/matrix/inputs.hpp"
 
 #include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -98,8 +99,15 @@ class Gathering {
     if (error) throw InputError(folder.string(), 0, fmt::format("can't be searched: {}", error.message()));
     if (files.empty())
       throw InputError(folder.string(), 0, fmt::format("holds no {} file", fmt::join(kinds, ", ")));
-    for (const std::string& file : files)
-      if (order_ == 3 || !is_beside_matrix(file, files)) add(file_item(file));
+    int64_t num_beside = 0;
+    for (const std::string& file : files) {
+      const bool beside = order_ == 2 && is_beside_matrix(file, files);
+      num_beside += beside;
+      if (!beside) add(file_item(file));
+    }
+    if (num_beside > 0)
+      spdlog::info("{}: {} files passed over, which belong to matrices there, as NAME_b.mtx to NAME/NAME.mtx",
+                   folder.string(), num_beside);
   }
 
   int order_;

@@ -195,8 +195,11 @@ ReadResult read_matrix_market(TextReader& text, int64_t likely_text_bytes, const
   format.dims = {header.num_rows, header.num_cols, 1};
 
   if (likely_text_bytes >= 0) {
-    const int64_t entries = std::min(header.num_entries, likely_text_bytes / format.shortest_line() + 1);
-    check_size(text, 2, format.symmetry == Symmetry::kGeneral ? entries : 2 * entries, options);
+    int64_t least = std::min(header.num_entries, likely_text_bytes / format.shortest_line() + 1);
+    if (format.symmetry != Symmetry::kGeneral)  // all but those on the diagonal stand for two
+      least = std::max(least, 2 * least - header.num_rows);
+    check_limit(text, least, options);
+    check_memory(text, least, header.has_value ? 40 : 32);  // in buckets, and sorted
   }
 
   ReadResult result;
@@ -207,6 +210,7 @@ ReadResult read_matrix_market(TextReader& text, int64_t likely_text_bytes, const
       EntryBuckets::fits(format.dims)
           ? read_narrow_body(text, header, format, options, tensor)
           : read_wide_body(text, header, format, likely_text_bytes, options, tensor);
+  check_limit(text, tensor.num_nonzeros(), options);
   if (num_merged > 0 && counts.has_lower && counts.has_upper) {
     throw InputError(
         text.name(), 1,

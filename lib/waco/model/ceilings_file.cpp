@@ -212,7 +212,8 @@ Ceilings load_or_measure_ceilings(int threads, const std::filesystem::path& fold
         "is measured again in ten minutes");
   // What another process has stored meanwhile counts: all on a machine are to rank alike.
   if (!path.empty() && load(path, kept)) return kept;
-  if (fresh.measured && (path.empty() || !store(path, fresh))) unstored[threads] = fresh;
+  if (!fresh.measured) return fresh;
+  if ((path.empty() || !store(path, fresh)) && !fresh.disturbed) unstored[threads] = fresh;
   return fresh;
 }
 

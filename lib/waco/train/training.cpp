@@ -71,6 +71,11 @@ size_t num_common(const std::set<std::string>& a, const std::set<std::string>& b
       std::ranges::count_if(a, [&](const std::string& name) { return b.contains(name); }));
 }
 
+bool tells_what_it_learned_from(const nlohmann::json& manifest) {
+  const nlohmann::json dataset = manifest.value("dataset", nlohmann::json::object());
+  return dataset.contains("training_originals") && !dataset.value("training_originals_partial", false);
+}
+
 /// Warns when a model has learned from what is judged by now. Of one that does not say what it learned from,
 /// when what it was judged by is on the training side: then it was trained with another split.
 void check_split_of(const fs::path& model, const nlohmann::json& manifest, const Data& data) {
@@ -78,11 +83,10 @@ void check_split_of(const fs::path& model, const nlohmann::json& manifest, const
       num_common(names_in(manifest, "training_originals"), originals_of(data.validation));
   const size_t num_moved =
       num_common(names_in(manifest, "validation_originals"), originals_of(data.training));
-  const bool tells = manifest.contains("/dataset/training_originals"_json_pointer);
   if (num_known > 0)
     spdlog::warn("{} has learned from {} of the originals that are judged by, and looks better than it is",
                  model.string(), num_known);
-  else if (!tells && num_moved > 0)
+  else if (!tells_what_it_learned_from(manifest) && num_moved > 0)
     spdlog::warn(
         "{} originals that {} was judged by belong to the training side now: the datasets are divided in "
         "another way, and it may have learned from what is judged by now",
@@ -319,9 +323,12 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
 
   const History history = train(network, data, options, training, first_weights, folder, stop);
   ModelDescription model = describe(options, training, data, fingerprint, history);
-  std::set<std::string> learned_from = originals_of(data.training);
-  learned_from.merge(names_in(first_model, "training_originals"));
-  model.dataset["training_originals"] = learned_from;
+  if (!options.init.empty()) {
+    std::set<std::string> learned_from = originals_of(data.training);
+    learned_from.merge(names_in(first_model, "training_originals"));
+    model.dataset["training_originals"] = learned_from;
+    if (!tells_what_it_learned_from(first_model)) model.dataset["training_originals_partial"] = true;
+  }
   model.metrics = calibrate_and_judge(network, data, training.loss);
   const ordered_json manifest = folder.write(network, model);
   if (!history.stopped) folder.remove_checkpoint();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -42,24 +43,25 @@ constexpr double kClearlyBetter = 0.01;
 constexpr int64_t kFewest = 3;     ///< matrices to learn from, and to judge by
 constexpr int kTraining_s = 3600;  ///< of a model, at most
 
-/// Whether a model has learned from none of the matrices that are judged by here, by `share`: as far as it
-/// does not say which it learned from, whether it was trained with the same division.
-bool learned_from_others(const fs::path& model, double share) {
+/// Whether a model may have learned from one of `judged`, by which this machine's are judged, divided with
+/// `share`. One that does not say what it learned from has not where it was trained with the same division.
+bool may_know(const fs::path& model, const std::set<std::string>& judged, double share) {
   const json manifest = model::read_model_manifest(model);
   const json data = manifest.value("dataset", json::object());
-  const auto is_judged = [&](const json& original) {
-    return original.is_string() &&
-           dataset::split_of(original.get<std::string>(), kSeed, share) == dataset::Split::kValidation;
-  };
-  if (const auto learned = data.find("training_originals"); learned != data.end())
-    return std::ranges::none_of(*learned, is_judged);
+  const auto learned = data.value("training_originals", std::set<std::string>());
+  if (std::ranges::any_of(judged, [&](const std::string& name) { return learned.contains(name); }))
+    return true;
+  if (data.contains("training_originals") && !data.value("training_originals_partial", false)) return false;
   const json resplit = data.value("resplit", json());
-  if (!resplit.is_object() && share != kValidationShares[0]) return false;
+  if (!resplit.is_object() && share != kValidationShares[0]) return true;
   if (resplit.is_object() &&
       (resplit.value("seed", -1) != kSeed || resplit.value("validation_share", 0.0) != share))
-    return false;
+    return true;
   const json originals = data.value("validation_originals", json::array());
-  return !originals.empty() && std::ranges::all_of(originals, is_judged);
+  return originals.empty() || !std::ranges::all_of(originals, [&](const json& original) {
+           return original.is_string() &&
+                  dataset::split_of(original.get<std::string>(), kSeed, share) == dataset::Split::kValidation;
+         });
 }
 
 CalibrationScore score_of(const json& report) {
@@ -195,11 +197,12 @@ class Calibration {
       }
     }
     for (const double share : kValidationShares) {
-      const auto num_judging =
-          std::count_if(originals.begin(), originals.end(), [&](const std::string& name) {
-            return dataset::split_of(name, kSeed, share) == dataset::Split::kValidation;
-          });
-      const auto num_learning = static_cast<int64_t>(originals.size()) - num_judging;
+      judged_.clear();
+      std::ranges::copy_if(originals, std::inserter(judged_, judged_.end()), [&](const std::string& name) {
+        return dataset::split_of(name, kSeed, share) == dataset::Split::kValidation;
+      });
+      const int64_t num_judging = std::ssize(judged_);
+      const int64_t num_learning = std::ssize(originals) - num_judging;
       if (num_judging < kFewest || num_learning < kFewest) continue;
       validation_share_ = share;
       result_.num_validation = num_judging;
@@ -230,7 +233,7 @@ class Calibration {
       spdlog::warn("{}", fault.what());
       return std::nullopt;
     }
-    if (!learned_from_others(own->model, validation_share_))
+    if (may_know(own->model, judged_, validation_share_))
       spdlog::warn(
           "{}: may have learned from the matrices that are judged by here, and look better than it is; "
           "rename it to take the calibrated one in any case",
@@ -310,6 +313,7 @@ class Calibration {
   std::optional<LockFile> lock_;
   std::vector<fs::path> datasets_;
   double validation_share_ = kValidationShares[0];
+  std::set<std::string> judged_;  ///< originals that models are judged by
   CalibrationResult result_;
 };
 

@@ -28,7 +28,7 @@ bool holds_plan(const std::filesystem::path& file) {
   if (is_stream(file) || !std::filesystem::is_regular_file(file, error)) return false;
   try {
     const json document = json::parse(read_file(file), nullptr, false);
-    return document.is_object() && document.value("format", "") == kPlanFormat &&
+    return document.is_object() && document.value("format", json()) == kPlanFormat &&
            document.value("best", json()).is_object();
   } catch (const EnvironmentError&) {
     return false;
