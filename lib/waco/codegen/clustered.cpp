@@ -14,13 +14,17 @@ namespace waco::codegen {
 
 static_assert(schedule::kMostClustered == kWacoMostClustered);
 
-matrix::SparseTensor with_clustered_rows(const matrix::SparseTensor& matrix, int threads) {
-  WACO_ASSERT(matrix.order() == 2);
-  const int64_t rows = matrix.dims[0];
+void check_can_be_clustered(const matrix::SparseTensor& matrix) {
   if (waco_too_many_to_cluster(matrix.dims.data(), matrix.num_nonzeros()))
     throw TooLargeError(
         fmt::format("{}: the rows can't be clustered: of rows, columns or nonzeros there are more than {}",
                     matrix.name, kWacoMostClustered));
+}
+
+matrix::SparseTensor with_clustered_rows(const matrix::SparseTensor& matrix, int threads) {
+  WACO_ASSERT(matrix.order() == 2);
+  const int64_t rows = matrix.dims[0];
+  check_can_be_clustered(matrix);
   waco_packer packer{};
   packer.dims = matrix.dims.data();
   packer.nnz = matrix.num_nonzeros();

@@ -8,6 +8,9 @@ namespace waco::codegen {
 /// To be raised when the order of the rows of any matrix changes.
 inline constexpr int kClusteringVersion = 2;
 
+/// Throws TooLargeError for more rows, columns or nonzeros than can be clustered.
+void check_can_be_clustered(const matrix::SparseTensor& matrix);
+
 /// The matrix whose rows are those of `matrix` in the order in which clustered formats store them: what is
 /// counted of the pattern in it holds for clustered formats of `matrix`. Throws TooLargeError when memory
 /// runs out or for more than schedule::kMostClustered.

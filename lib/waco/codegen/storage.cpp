@@ -8,6 +8,7 @@
 #include "kernels-templates/packer.hpp"
 #include "kernels-templates/partition.hpp"
 #include "waco/base/error.hpp"
+#include "waco/codegen/clustered.hpp"
 
 namespace waco::codegen {
 namespace {
@@ -83,10 +84,7 @@ Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule&
   crd_bytes.fill(least_crd_bytes);
   input.crd_bytes = crd_bytes.data();
   waco_storage packed;
-  if (format.clustered && waco_too_many_to_cluster(input.dims, input.nnz))
-    throw TooLargeError(
-        fmt::format("{}: the rows can't be clustered: of rows, columns or nonzeros there are more than {}",
-                    tensor.name, kWacoMostClustered));
+  if (format.clustered) check_can_be_clustered(tensor);
   const int status =
       waco_pack(&abi_format, &input, schedule::value_bytes(type), threads, directly ? 1 : 0, &packed);
   if (status == WACO_OUT_OF_MEMORY) {

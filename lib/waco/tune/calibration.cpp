@@ -43,8 +43,9 @@ constexpr double kClearlyBetter = 0.01;
 constexpr int64_t kFewest = 3;     ///< matrices to learn from, and to judge by
 constexpr int kTraining_s = 3600;  ///< of a model, at most
 
-/// Whether a model may have learned from one of `judged`, by which this machine's are judged, divided with
-/// `share`. One that does not say what it learned from has not where it was trained with the same division.
+/// Whether a model may have learned from one of `judged`, the originals that models are judged by here,
+/// chosen by `share`. Where it does not say what it learned from: unless it was trained with the same
+/// division.
 bool may_know(const fs::path& model, const std::set<std::string>& judged, double share) {
   const json manifest = model::read_model_manifest(model);
   const json data = manifest.value("dataset", json::object());
