@@ -18,6 +18,7 @@
 # Needs jq. waco-train is taken from $WACO_BIN, else from build-release/bin, build/bin or PATH. Exit codes: 0 done, 1 a
 # training failed, 2 usage, 3 a page without markers, 5 no program.
 set -euo pipefail
+unset CDPATH  # cd would look there first, and print where it went
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=scripts/built-program.sh

@@ -3,6 +3,7 @@
 # which needs fewer libraries, and without -Werror, unless that folder is configured otherwise already. Further arguments are the
 # targets to build. Quiet unless it fails; JOBS sets the number of compilers that run at once.
 set -euo pipefail
+unset CDPATH  # cd would look there first, and print where it went
 cd "$(dirname "$0")/.."
 
 preset=${1:-release}

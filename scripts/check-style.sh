@@ -2,6 +2,7 @@
 # Fails when a C++ file is not formatted as .clang-format says. Needs clang-format 14, as other versions format otherwise;
 # without it nothing is checked, which is said.
 set -euo pipefail
+unset CDPATH  # cd would look there first, and print where it went
 cd "$(dirname "$0")/.."
 
 formatter="" others=""

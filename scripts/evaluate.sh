@@ -25,6 +25,7 @@
 # Needs jq. waco-tune is taken from $WACO_BIN, else from build-release/bin, build/bin or PATH. Exit codes: 0 done,
 # 1 no jq, or no first run, 2 usage, 3 unreadable input, 5 no waco-tune, 6 some matrices failed or were not reached.
 set -euo pipefail
+unset CDPATH  # cd would look there first, and print where it went
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=scripts/built-program.sh

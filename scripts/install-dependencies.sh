@@ -22,7 +22,8 @@ fi
 missing=()
 for package in "${packages[@]}"; do
   status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
-  [ "$status" = installed ] || missing+=("$package")
+  # Once for each architecture that the package is installed for.
+  [[ $status == installed* ]] || missing+=("$package")
 done
 if [ ${#missing[@]} -eq 0 ]; then
   echo "install-dependencies: everything is installed" >&2
@@ -38,5 +39,7 @@ if [ "$(id -u)" -ne 0 ]; then
   as_root=(sudo)
 fi
 echo "install-dependencies: installing ${missing[*]}" >&2
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+# A source that can't be reached may be one that no package here comes from.
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq ||
+  echo "install-dependencies: the package lists could not be updated" >&2
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2

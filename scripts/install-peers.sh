@@ -18,8 +18,9 @@ declare -A packages=(
 
 say() { echo "install-peers: $*" >&2; }
 
+# dpkg-query names the status once for each architecture that the package is installed for.
 installed() {
-  [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]
+  [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null || true) == installed* ]]
 }
 
 known() { apt-cache show "$1" >/dev/null 2>&1; }

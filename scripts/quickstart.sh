@@ -2,6 +2,7 @@
 # From a fresh Debian 12 to a tuned kernel: installs the packages, builds in build/, tunes a sample matrix and prints the table.
 # Arguments replace the sample: scripts/quickstart.sh my.mtx --op spmv
 set -euo pipefail
+unset CDPATH  # cd would look there first, and print where it went
 root=$(cd "$(dirname "$0")/.." && pwd)
 
 "$root/scripts/install-dependencies.sh" programs

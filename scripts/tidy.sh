@@ -2,6 +2,7 @@
 # Runs the short clang-tidy list over the library and the programs, given a configured build folder
 # (default: build-release). Not part of the tests: it takes minutes.
 set -euo pipefail
+unset CDPATH  # cd would look there first, and print where it went
 cd "$(dirname "$0")/.."
 
 build=${1:-build-release}

@@ -13,6 +13,7 @@
 # Exit codes: 0 done, 1 no jq, 2 usage, 3 no folder of submit.sh, or nothing to join, 5 no waco-collect, 6 shards are not done (and
 # not --partial), or some inputs failed; of a collection also those of `waco-collect merge`.
 set -euo pipefail
+unset CDPATH  # cd would look there first, and print where it went
 
 scripts=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=scripts/built-program.sh
@@ -107,8 +108,9 @@ rm "$folder/last.part"
 mv "$folder/results.jsonl.part" "$folder/results.jsonl"
 mv "$folder/failed.part" "$folder/failed"
 [ -s "$folder/results.jsonl" ] || fail "there is no result in $folder" 3
+# Speedups have a point, which is no decimal sign in every locale.
 jq -r '[.matrix.name, .matrix.nnz, .best.speedup, .best.plan] | @tsv' "$folder/results.jsonl" | LC_ALL=C sort -t$'\t' -k3,3g |
-  awk -F'\t' '
+  LC_ALL=C awk -F'\t' '
     $3 == "" { printf "%-48s %10d nonzeros  not timed  %s\n", $1, $2, $4; next }
     { printf "%-48s %10d nonzeros  %5.2fx  %s\n", $1, $2, $3, $4; sum += log($3); n++; if ($3 < 1) slower++ }
     END { if (n) printf "geometric mean %.3f over %d matrices, %d slower than fixed_csr\n", exp(sum / n), n, slower }'

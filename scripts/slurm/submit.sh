@@ -15,6 +15,7 @@
 # submitted, or all is done or queued already, 1 no Slurm here, or one that does not answer, 2 usage, or other options or inputs
 # than before, 3 unreadable or empty inputs, 5 no program; else that of sbatch.
 set -euo pipefail
+unset CDPATH  # cd would look there first, and print where it went
 
 scripts=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=scripts/built-program.sh

@@ -12,12 +12,14 @@ namespace {
 
 const std::string kRoot = std::string(WACO_TEST_DATA_DIR) + "/../..";
 
+/// Without a folder of programs they are those of the tree, or none: waco-tune may be installed, too.
 RunResult evaluate(std::vector<std::string> arguments, const std::string& root = kRoot,
                    const char* programs = WACO_BIN_DIR) {
   arguments.insert(arguments.begin(), root + "/scripts/evaluate.sh");
   RunOptions options;
   options.timeout_s = 300;
-  options.environment = {{"WACO_BIN", programs}, {"PATH", "/usr/bin:/bin"}};
+  options.environment = {{"WACO_BIN", programs}};
+  if (*programs == '\0') options.environment["PATH"] = "/usr/bin:/bin";
   return run_process(arguments, options);
 }
 
@@ -285,7 +287,7 @@ TEST_CASE("cli: an evaluation uses the programs that were built in its tree", "[
   for (const std::string folder : {"build", "build-release"}) {
     fs::create_directories(root + "/" + folder + "/bin");
     const std::string program =
-        work.write("tree/" + folder + "/bin/waco-tune", "#!/bin/sh\necho $0 >&2; exit 1\n");
+        work.write("tree/" + folder + "/bin/waco-tune", "#!/bin/sh\necho \"$0\" >&2; exit 1\n");
     fs::permissions(program, fs::perms::owner_all);
     const RunResult failed = run();
     INFO(failed.err);

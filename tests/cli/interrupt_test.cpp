@@ -30,9 +30,9 @@ void check_outputs(const Workspace& work) {
 /// file name for them.
 void set_compiler(Program& program, const Workspace& work, const std::string& before_kernel) {
   std::filesystem::create_directory(work.path("bin"));
-  const std::string script =
-      work.write("bin/odd-c++", "#!/bin/sh\nnote=" + work.path("note") + "\ncase \"$*\" in *kernel.cpp*)\n" +
-                                    before_kernel + "\nesac\nexec c++ \"$@\"\n");
+  const std::string script = work.write("bin/odd-c++", "#!/bin/sh\nnote='" + work.path("note") +
+                                                           "'\ncase \"$*\" in *kernel.cpp*)\n" +
+                                                           before_kernel + "\nesac\nexec c++ \"$@\"\n");
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
   program.with("--compiler", "odd-c++")
       .environment("PATH", work.path("bin") + ":" + std::getenv("PATH"))
@@ -129,7 +129,7 @@ TEST_CASE("cli: a run whose last rounds of neighbours the budget left out says s
   Program program =
       tune().with(work.matrix(), "--op", "spmv", "--top", "2", "--model", "none", "--budget", "8", "--json");
   // Neighbours compile until the time for them is over.
-  set_compiler(program, work, "echo x >> $note; [ $(wc -l < $note) -le 4 ] || sleep 7 ;;");
+  set_compiler(program, work, "echo x >> \"$note\"; [ $(wc -l < \"$note\") -le 4 ] || sleep 7 ;;");
   check_out_of_time(program.run());
 }
 
@@ -147,8 +147,8 @@ TEST_CASE("cli: what the machine kept from being compiled is done again", "[cli]
         fmt::format("--schedule=spmv f32 | A: i1:U k:C i0:U [i/{}] | loop: i1 k i0 | par: serial", split));
   // The check for OpenMP, fixed_csr and a candidate are compiled; then the disk is full, until there is room.
   set_compiler(program, work, R"(
-    for n in 1 2 3; do mkdir $note.$n 2> /dev/null && exec c++ "$@"; done
-    test -e $note.room || { echo 'as: No space left on device' >&2; exit 1; })");
+    for n in 1 2 3; do mkdir "$note.$n" 2> /dev/null && exec c++ "$@"; done
+    test -e "$note.room" || { echo 'as: No space left on device' >&2; exit 1; })");
   const RunResult full = program.run();
   INFO(full.err);
   CHECK(full.end.code == 1);
@@ -171,7 +171,7 @@ TEST_CASE("cli: without a cache folder the inputs of a list share their kernels"
   const std::string list = work.write("list", "synthetic: stencil2d n=20\nsynthetic: stencil2d n=21\n");
   Program program = tune().with("--list", list, "--op", "spmv", "--model", "none");
   program.with("--schedule", "spmv f32 | A: i:U k:C | loop: i k | par: i static x2");
-  set_compiler(program, work, "echo x >> $note ;;");
+  set_compiler(program, work, "echo x >> \"$note\" ;;");
   program.environment("XDG_CACHE_HOME", "/dev/null").environment("TMPDIR", work.path(""));
   const RunResult run = program.run();
   INFO(run.err);
@@ -216,7 +216,7 @@ TEST_CASE("cli: a list ends where the machine fails, and goes on where an input 
     CHECK(lines_of(results).empty());
   }
   SECTION("the compiler of fixed_csr was killed, as where the first input leaves it no memory") {
-    set_compiler(program, work, unless_check + "{ mkdir $note 2> /dev/null && kill -KILL $$; }");
+    set_compiler(program, work, unless_check + "{ mkdir \"$note\" 2> /dev/null && kill -KILL $$; }");
     const RunResult run = program.run();
     INFO(run.err);
     CHECK(run.end.code == 6);
@@ -231,7 +231,7 @@ TEST_CASE("cli: a list ends where the machine fails, and goes on where an input 
 TEST_CASE("cli: a machine that fails in mid-run leaves what was verified", "[cli]") {
   const Workspace work;
   const auto write_script = [&](const std::string& name, const std::string& text) {
-    const std::string loads = "#!/bin/sh\nloads=" + work.path("loads") + "\n";
+    const std::string loads = "#!/bin/sh\nloads='" + work.path("loads") + "'\n";
     std::filesystem::permissions(work.write(name, loads + text), std::filesystem::perms::owner_all);
   };
   // The third kernel that a worker loads, fixed_csr's being the first, ends it; and no worker starts again.
@@ -253,7 +253,8 @@ done
 exec c++ "$@"
 )");
   std::filesystem::copy_file(std::string(WACO_BIN_DIR) + "/waco-tune", work.path("bin/waco-tune"));
-  write_script("bin/waco-worker", "mkdir $loads.started || exit 1\nexec " WACO_BIN_DIR "/waco-worker\n");
+  write_script("bin/waco-worker",
+               "mkdir \"$loads.started\" || exit 1\nexec '" WACO_BIN_DIR "/waco-worker'\n");
   const std::string plan = work.path("plan.json");
   std::vector<std::string> command{work.path("bin/waco-tune"), work.matrix(), "--threads=2", "--model=none"};
   for (const char* split : {"2", "4", "8"})

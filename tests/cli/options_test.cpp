@@ -70,10 +70,6 @@ TEST_CASE("cli: what follows the value of an option that may be repeated is an i
   const auto collect = Program("waco-collect").with("--op", "spmv", "-o", work.path("data.jsonl"));
   check_refused(Program(collect).with("--list", list, missing), 3, "missing: there is no such file");
   check_refused(Program("waco-bench").with("--op", "spmv", "--peers", "none", missing), 3, missing);
-  const auto train = Program("waco-train").with("-o", work.path("model"));
-  for (const auto& [option, value] :
-       {std::pair("--matrices", list), std::pair("--set", std::string("warm_up=0.1"))})
-    check_refused(Program(train).with(option, value, missing), 3, missing);
   check_refused(Program("waco-index").with("--dataset", list, missing, "-o", work.path("index")), 3, missing);
   const RunResult run = tune().with("--op", "spmv", "--effort", "none", "--list", list, missing).run();
   INFO(run.err);

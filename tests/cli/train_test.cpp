@@ -77,6 +77,14 @@ TEST_CASE("cli: waco-train shows examples and its commit", "[cli]") {
   check_help_and_version("waco-train");
 }
 
+TEST_CASE("cli: what follows the value of a repeated option of waco-train is a dataset", "[cli]") {
+  const Workspace work;
+  const std::string list = work.write("list", "matrix.mtx\n"), missing = work.path("missing");
+  const auto train = [&] { return Program("waco-train").with("-o", work.path("model")); };
+  check_refused(train().with("--matrices", list, missing), 3, missing);
+  check_refused(train().with("--set", "warm_up=0.1", missing), 3, missing);
+}
+
 TEST_CASE("cli: waco-train writes a model, reports its metrics and draws curves", "[cli]") {
   const SmallTraining small;
   const RunResult run = small.train("model").with("--json", "--plot", small.path("curves.html")).run();

@@ -9,6 +9,7 @@
 # list of matrices is tuned, one task of it interrupted. Needs root, jq and the Debian packages slurm-wlm and munge; takes a
 # minute or two. Two tasks run at once on cores that others may use: the times are worth nothing.
 set -euo pipefail
+unset CDPATH  # cd would look there first, and print where it went
 
 source_dir=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck source=tests/cluster/slurm.sh

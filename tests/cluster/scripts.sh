@@ -3,6 +3,7 @@
 #
 #   tests/cluster/scripts.sh SOURCE_FOLDER
 set -euo pipefail
+unset CDPATH  # cd would look there first, and print where it went
 
 slurm=$(cd "$1" && pwd)/scripts/slurm
 . "$(cd "$1" && pwd)/tests/scripts/expect.sh"
@@ -15,6 +16,7 @@ for program in sbatch waco-collect waco-tune; do
   chmod +x "bin/$program"
 done
 export PATH=$work/bin:$PATH WACO_BIN=$work/bin
+export CDPATH=. # with which cd prints where it went
 
 # ---- A run that ends early would count as a shard that is done.
 expect 2 "--time-limit" "$slurm/submit.sh" limited -- waco-collect a.mtx --op spmv --time-limit 60
@@ -110,9 +112,15 @@ touch tuned/done/0
 for input in whole cut; do
   failed=$([ $input = cut ] && echo true || echo false)
   echo "{\"input\":\"$input\",\"status\":\"done\",\"machine_failed\":$failed,\"stopped_by\":\"no space\"," \
-    "\"matrix\":{\"name\":\"$input\",\"nnz\":5},\"best\":{\"speedup\":2,\"plan\":\"p\"}}"
+    "\"matrix\":{\"name\":\"$input\",\"nnz\":5},\"best\":{\"speedup\":2.65,\"plan\":\"p\"}}"
 done >tuned/tuned.jsonl
-expect 6 "cut: cut short: no space" "$slurm/merge.sh" tuned
+# Speedups are read with a decimal point, in whatever locale: awk notes in which one it prints.
+printf '#!/bin/sh\ncase "$*" in *printf*) echo "$LC_ALL" >>"%s" ;; esac\nexec "%s" "$@"\n' "$work/locales" "$(command -v awk)" >bin/awk
+chmod +x bin/awk
+LC_ALL=C.UTF-8 expect 6 "cut: cut short: no space" "$slurm/merge.sh" tuned
+grep -q "^geometric mean 2.650 over 1 " out
+echo C | diff - locales
+rm bin/awk
 [ "$(jq -r .input tuned/results.jsonl)" = whole ]
 
 # ---- A program that its task asks to stop gets SIGUSR1, whatever the task got; a shard that was stopped is not done.

@@ -1,24 +1,37 @@
 #!/usr/bin/env bash
 # Installs a build, moves the prefix elsewhere, builds a consumer against it and runs consumer and programs, which the installed
 # scripts find and which find their models and their worker.
-# run.sh BUILD_FOLDER
+# run.sh BUILD_FOLDER CMAKE
 set -euo pipefail
+unset CDPATH  # cd would look there first, and print where it went
 source_dir=$(cd "$(dirname "$0")" && pwd)
 build=$1
+cmake=$2
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cmake --install "$build" --prefix "$work/first" >"$work/install.log"
+work=$(cd "$(mktemp -d)" && pwd -P)  # as programs tell where they are
+# The list of what was installed stays that of the user's own prefix.
+manifest=$build/install_manifest.txt
+if [ -e "$manifest" ]; then cp -p "$manifest" "$work/manifest"; fi
+finish() {
+  if [ -e "$work/manifest" ]; then cp -p "$work/manifest" "$manifest"; else rm -f "$manifest"; fi
+  rm -rf "$work"
+}
+trap finish EXIT
+"$cmake" --install "$build" --prefix "$work/first" >"$work/install.log"
 mv "$work/first" "$work/moved"
 
-if grep -rIl -e "$work/first" -e "$build" "$work/moved/lib"*/cmake >&2; then
+package=$(find "$work/moved" -name wacoTargets.cmake -printf '%h\n')
+[ -d "$package" ] || { echo "no wacoTargets.cmake was installed, or several: $package" >&2; exit 1; }
+if grep -rIl -e "$work/first" -e "$build" "$package" >&2; then
   echo "the package files above hold absolute paths" >&2
   exit 1
 fi
-cmake -S "$source_dir/consumer" -B "$work/consumer" -DCMAKE_PREFIX_PATH="$work/moved" -DCMAKE_BUILD_TYPE=Debug \
+# Beside the installed programs, from where it finds the worker.
+"$cmake" -S "$source_dir/consumer" -B "$work/consumer" -DCMAKE_PREFIX_PATH="$work/moved" -DCMAKE_BUILD_TYPE=Debug \
+  -DCMAKE_RUNTIME_OUTPUT_DIRECTORY="$work/moved/bin" \
   ${CXXFLAGS_FOR_CONSUMER:+-DCMAKE_CXX_FLAGS="$CXXFLAGS_FOR_CONSUMER"} >"$work/configure.log"
-cmake --build "$work/consumer" >"$work/build.log" || { cat "$work/build.log" >&2; exit 1; }
-"$work/consumer/consumer"
+"$cmake" --build "$work/consumer" >"$work/build.log" || { cat "$work/build.log" >&2; exit 1; }
+XDG_CACHE_HOME="$work/cache" "$work/moved/bin/consumer"
 "$work/moved/bin/waco-tune" --version
 "$work/moved/bin/waco-bench" --list-peers
 "$work/moved/bin/waco-codegen" --schedule "spmv f32 | A: i:U k:C | loop: i k | par: serial" -o "$work/kernel.cpp" --quiet
@@ -35,7 +48,7 @@ test -x "$scripts/slurm/submit.sh" -a -x "$scripts/slurm/task.sbatch" -a -x "$sc
 . "$scripts/built-program.sh"
 test "$(WACO_BIN='' program_path waco-collect)" -ef "$work/moved/bin/waco-collect"
 mkdir "$work/bin" "$work/job"
-printf '#!/bin/sh\necho "$@" >%s\n' "$work/submitted" >"$work/bin/sbatch"
+printf '#!/bin/sh\necho "$@" >"%s"\n' "$work/submitted" >"$work/bin/sbatch"
 chmod +x "$work/bin/sbatch"
-env -u WACO_BIN PATH="$work/bin:/usr/bin:/bin" "$scripts/slurm/submit.sh" "$work/job" -- waco-collect --synthetic 2 --op spmv
+env -u WACO_BIN PATH="$work/bin:$PATH" "$scripts/slurm/submit.sh" "$work/job" -- waco-collect --synthetic 2 --op spmv
 grep -q " $work/moved/bin/waco-collect\$" "$work/submitted"

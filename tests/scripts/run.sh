@@ -3,6 +3,7 @@
 #
 #   tests/scripts/run.sh SOURCE_FOLDER
 set -euo pipefail
+unset CDPATH  # cd would look there first, and print where it went
 
 source_dir=$(cd "$1" && pwd)
 . "$source_dir/tests/scripts/expect.sh"
@@ -14,13 +15,16 @@ cd "$work"
 mkdir -p tree/{apps,lib,kernels-templates,tests} bin
 cp -r "$source_dir/scripts" tree/scripts
 touch tree/lib/a.cpp
-for tool in bash cat dirname find mktemp nproc rm sh xargs; do ln -s "$(command -v "$tool")" bin/; done
+for tool in bash cat dirname env find mktemp nproc rm sed sh tail tee xargs; do ln -s "$(command -v "$tool")" bin/; done
+# Where a user's CDPATH would send them.
+mkdir -p elsewhere/tree/scripts
+export CDPATH=$work/elsewhere
 on_path() { env PATH="$work/bin" "$@"; }
 
 # stand_in NAME WORDS: a program that prints its version, and notes that it was given a file.
 stand_in() {
   # shellcheck disable=SC2016 # its own arguments
-  printf '#!/bin/sh\n[ "$1" = --version ] && echo "%s" || echo %s >>%s\n' "$2" "$1" "$work/used" >"bin/$1"
+  printf '#!/bin/sh\n[ "$1" = --version ] && echo "%s" || echo %s >>"%s"\n' "$2" "$1" "$work/used" >"bin/$1"
   chmod +x "bin/$1"
 }
 
@@ -55,7 +59,7 @@ grep -q " libcli11-dev" err
 if grep -q -e catch2 -e torch -e ninja err; then echo "scripts: the programs need no tests" >&2 && exit 1; fi
 
 # ---- What is built where.
-printf '#!/bin/sh\necho "$*" >>%s\n' "$work/cmake" >bin/cmake
+printf '#!/bin/sh\necho "$*" >>"%s"\n' "$work/cmake" >bin/cmake
 chmod +x bin/cmake
 JOBS=3 expect 0 "" on_path tree/scripts/build.sh programs waco-tune
 JOBS=3 expect 0 "" on_path tree/scripts/build.sh
@@ -65,3 +69,26 @@ diff cmake - <<'END'
 --preset release
 --build build-release --parallel 3
 END
+
+# ---- Packages of several architectures are installed; what the lists lack for want of one source may not be needed.
+printf '#!/bin/sh\nprintf installedinstalled\n' >bin/dpkg-query
+expect 0 "everything is installed" on_path tree/scripts/install-dependencies.sh
+printf '#!/bin/sh\nexit 1\n' >bin/dpkg-query
+printf '#!/bin/sh\necho 0\n' >bin/id
+printf '#!/bin/sh\necho "$*" >>"%s"\n[ "$1" = install ]\n' "$work/apt" >bin/apt-get
+expect 0 "the package lists could not be updated" on_path tree/scripts/install-dependencies.sh programs
+grep -q "^install .* libcli11-dev" apt
+printf '#!/bin/sh\nexit 1\n' >bin/apt-get
+expect 1 "the package lists could not be updated" on_path tree/scripts/install-dependencies.sh programs
+
+# ---- The last line of the tests counts them, however ctest ends and whatever colours are asked for.
+printf '#!/bin/sh\nprintf installed\n' >bin/dpkg-query
+cat >bin/ctest <<'END'
+#!/bin/sh
+[ "${CLICOLOR_FORCE-0}" = 0 ] || color=$(printf '\033[0;31m')
+echo "60% tests passed, ${color-}2 tests failed${color-} out of 5"
+exit 8
+END
+chmod +x bin/ctest
+CLICOLOR_FORCE=1 expect 8 "every file is formatted" on_path tree/scripts/test.sh
+[ "$(tail -n 1 out)" = "3 passed, 2 failed" ]

@@ -2,6 +2,7 @@
 # Runs the scripts for the SuiteSparse collection against a mirror in a folder: lists, downloads, repetitions, faults.
 # run.sh SOURCE_FOLDER
 set -euo pipefail
+unset CDPATH  # cd would look there first, and print where it went
 scripts=$1/scripts/suitesparse
 
 work=$(mktemp -d)

@@ -1,9 +1,27 @@
-// Packs a 2 x 2 matrix in a blocked format and prints a kernel's size: touches headers, templates and
-// libraries.
+// Packs a 2 x 2 matrix in a blocked format and prints a kernel's size, then is told that its options are
+// enough for tuning and not for collecting: touches headers, templates and all libraries of the package.
 #include <cstdio>
 
+#include "waco/base/error.hpp"
 #include "waco/codegen/standalone.hpp"
 #include "waco/codegen/storage.hpp"
+#include "waco/collect/collector.hpp"
+#include "waco/tune/tune.hpp"
+
+namespace {
+
+/// Without inputs.
+bool collecting_is_refused() {
+  try {
+    waco::collect::collect({}, {});
+  } catch (const waco::UsageError& error) {
+    std::printf("%s\n", error.what());
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 int main() {
   const waco::matrix::SparseTensor tensor{"tiny", {2, 2}, {{0, 1}, {0, 1}}, {1.0, 2.0}};
@@ -12,5 +30,6 @@ int main() {
   const std::string kernel = waco::codegen::emit_standalone(point, waco::codegen::any_shape(), 32, {});
   std::printf("%lld stored, %zu characters\n", static_cast<long long>(storage.abi().num_stored),
               kernel.size());
-  return storage.abi().num_stored == 4 && kernel.size() > 1000 ? 0 : 1;
+  waco::tune::check_ranking(waco::tune::TuneOptions{});
+  return storage.abi().num_stored == 4 && kernel.size() > 1000 && collecting_is_refused() ? 0 : 1;
 }
