@@ -40,7 +40,8 @@ struct Options {
   tune::ProblemOptions problem;
   std::vector<std::string> files;  ///< as typed: plans when no schedule is given, then a matrix
   std::string output = "-";
-  int vector_bytes = 0;  ///< 0: of the compiler's target
+  int vector_bytes = 0;    ///< 0: of the compiler's target
+  int position_bytes = 4;  ///< without a matrix, at least
 };
 
 /// What the files mean once it is known whether a schedule was given.
@@ -69,6 +70,9 @@ bool parse(int argc, char** argv, Options& options) {
                  "Vector registers of the target, without a matrix (default: the plan's, of a schedule this "
                  "machine's)")
       ->check(CLI::IsMember({16, 32, 64}));
+  app.add_option("--position-bytes", options.position_bytes,
+                 "Without a matrix: 8 for operands of 2^31 and more stored values (default: 4, fewer)")
+      ->check(CLI::IsMember({4, 8}));
   add_common_options(app, kProgram, options.common);
   app.get_option("--schedule")->description("The SuperSchedule in its text form");
   app.get_option("--threads")->description("Threads of the kernel (default: the plan's or schedule's own)");
@@ -107,6 +111,8 @@ Job choose_job(const Options& options) {
   if (options.files.size() > matrix) job.matrix = options.files[matrix];
   if (!job.matrix.empty() && options.vector_bytes > 0)
     throw UsageError("--vector-bytes takes no matrix: what is checked here is made for this machine");
+  if (!job.matrix.empty() && options.position_bytes > 4)
+    throw UsageError("--position-bytes takes no matrix: a kernel for one has what that needs");
   if (num_schedules == 1) {
     job.point = tune::choose_problem(options.problem).points[0];
     read_matrix(job);
@@ -132,6 +138,8 @@ Job choose_job(const Options& options) {
     if (!plan.machine.compiler.fingerprint.empty()) job.vector_bytes = plan.machine.compiler.vector_bytes;
     if (plan.is_baseline) job.kind = codegen::KernelKind::kFixedCsr;
   }
+  if (options.position_bytes > 4)
+    job.shape.num_positions_bound = std::max(job.shape.num_positions_bound, int64_t{1} << 31);
   if (options.common.threads > 0) set_threads(job, options.common.threads);
   return job;
 }

@@ -6,7 +6,6 @@
 
 #include <stdint.h>
 
-#define WACO_ABI_VERSION 3
 #define WACO_MAX_LEVELS 6
 /* Every array of a waco_storage is followed by this many readable bytes, so that vector loads and look-ahead
    reads of coordinates may run over the end; what they read there is never used. */

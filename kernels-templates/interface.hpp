@@ -11,6 +11,7 @@
 #define WACO_JOIN(a, b) WACO_JOIN2(a, b)
 #define waco_abi_version WACO_JOIN(WACO_PREFIX, abi_version)
 #define waco_create_csr WACO_JOIN(WACO_PREFIX, create_csr)
+#define waco_create_csr32 WACO_JOIN(WACO_PREFIX, create_csr32)
 #define waco_create_coo WACO_JOIN(WACO_PREFIX, create_coo)
 #define waco_run WACO_JOIN(WACO_PREFIX, run)
 #define waco_num_stored WACO_JOIN(WACO_PREFIX, num_stored)
@@ -29,13 +30,14 @@
 #define WACO_OUT_OF_MEMORY 2
 #define WACO_UNFIT 3
 /* The version of this interface, which waco_abi_version() of a compiled kernel returns. */
-#define WACO_ABI_VERSION 3
+#define WACO_ABI_VERSION 4
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* A packed operand with the kernel's working memory. One handle serves one call of waco_run at a time. */
+/* A packed operand with the kernel's working memory. Where the kernel needs some, as its header comment says,
+   one handle serves one call of waco_run at a time; otherwise as many as you like. */
 typedef struct waco_handle waco_handle;
 
 /* WACO_ABI_VERSION when the kernel was compiled. */
@@ -47,6 +49,10 @@ int waco_abi_version(void);
    must be the plan's; 0 stands for that. *handle is null where another status than 0 is returned. */
 int waco_create_csr(int64_t rows, int64_t cols, const int64_t* row_ptr, const int64_t* col_idx,
                     const void* values, int32_t threads, int64_t rhs, waco_handle** handle);
+
+/* The same with 32-bit indices, which are widened while it packs. */
+int waco_create_csr32(int64_t rows, int64_t cols, const int32_t* row_ptr, const int32_t* col_idx,
+                      const void* values, int32_t threads, int64_t rhs, waco_handle** handle);
 
 /* The same from coordinates: coords[mode] is [nnz], 0-based, in any order, none twice; dims has 2 or 3 sizes.
  */
@@ -60,8 +66,10 @@ int waco_create_coo(const int64_t* dims, int64_t nnz, const int64_t* const* coor
                                             `stored` is waco_num_stored, the order that of the packed values;
                                             padding is no part of the result: anything may stand there
      mttkrp  out[dim0, J]   = A (B (x) C)   B [dim1, J], C [dim2, J]
-   C is not read by spmv and spmm and may be null. Operands and out may begin anywhere; in
-   tuning all began at multiples of 64 bytes. */
+   C is not read by spmv and spmm and may be null. out overlaps neither B nor C. They may begin at any
+   multiple of the size of a value; in tuning all began at multiples of 64 bytes. A format that stores zeros
+   beside the nonzeros, as the header comment says, multiplies them by elements of B and C that no nonzero
+   meets: what is infinite or not a number there gets into the result. */
 int waco_run(waco_handle* handle, const void* b, const void* c, void* out);
 
 /* Values stored, padding included: the length of sddmm's result. */
@@ -83,6 +91,7 @@ void waco_destroy(waco_handle* handle);
 #if defined(WACO_PREFIX) && defined(WACO_DECLARATIONS_ONLY)
 #undef waco_abi_version
 #undef waco_create_csr
+#undef waco_create_csr32
 #undef waco_create_coo
 #undef waco_run
 #undef waco_num_stored

@@ -163,7 +163,8 @@ static inline int waco_size_blocks(struct waco_packer* p, const struct waco_bloc
   }
   entries[0] = p->format->level[1].kind == WACO_S ? q->blocks[q->threads] : q->groups[q->threads];
   entries[1] = q->blocks[q->threads];
-  if (!waco_size_levels(p, entries)) return WACO_OUT_OF_MEMORY;
+  const int status = waco_size_levels(p, entries);
+  if (status != WACO_OK) return status;
   if (p->out->pos_bytes != 4) return kWacoNotDirect;
   return waco_allocate_levels(p->out, 0, q->threads) ? WACO_OK : WACO_OUT_OF_MEMORY;
 }

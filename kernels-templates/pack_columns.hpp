@@ -99,7 +99,8 @@ static inline int waco_pack_columns(struct waco_packer* p, int threads) {
   while (p->format->level[q.first].kind == WACO_U) ++q.first;
   int64_t entries[WACO_MAX_LEVELS] = {0};
   entries[q.first] = p->nnz;
-  if (!waco_size_levels(p, entries)) return WACO_OUT_OF_MEMORY;
+  const int status = waco_size_levels(p, entries);
+  if (status != WACO_OK) return status;
   q.parents = p->out->level[q.first - 1].num_positions;
   /* Every thread counts for all parents: no more memory for that than for the nonzeros. */
   const int64_t most = 4 * p->nnz / (q.parents + 1);

@@ -76,7 +76,7 @@ static inline int waco_pack_concordant(struct waco_packer* p, int threads) {
     for (int t = 0; t < threads; ++t) full[t + 1] += full[t];
     entries[0] = full[threads];
   }
-  int status = waco_size_levels(p, entries) ? WACO_OK : WACO_OUT_OF_MEMORY;
+  int status = waco_size_levels(p, entries);
   if (status == WACO_OK && p->out->pos_bytes != 4) status = kWacoNotDirect;
   if (status == WACO_OK && !waco_allocate_levels(p->out, 1, threads)) status = WACO_OUT_OF_MEMORY;
   if (status == WACO_OK) {

@@ -135,7 +135,8 @@ static inline int waco_take_joined(struct waco_packer* p, struct waco_storage* j
   const int64_t columns = joined->level[1].num_positions;
   const int64_t entries[WACO_MAX_LEVELS] = {
       q->groups, s->format.level[2].kind == WACO_S ? columns : q->outer[q->threads], columns};
-  if (!waco_size_levels(p, entries)) return WACO_OUT_OF_MEMORY;
+  const int status = waco_size_levels(p, entries);
+  if (status != WACO_OK) return status;
   if (s->pos_bytes != 4) return kWacoNotDirect;
   if (!waco_allocate_level(s, 1) || !waco_allocate_level(s, 2)) return WACO_OUT_OF_MEMORY;
   s->level[0] = joined->level[0];

@@ -7,8 +7,20 @@
 /* Status of a way of packing that does not cover the input: another one must be taken. */
 static const int kWacoNotDirect = -1;
 
-/* Sets num_positions of every level and pos_bytes; 0 when a level is too large. `entries`: of every C group,
-   at its first level. */
+/* Whether values that are mostly fill would take much memory: an emitted kernel is given matrices that nobody
+   has looked at. */
+static inline int waco_is_mostly_fill(const struct waco_storage* s) {
+#ifdef WACO_MAX_FILL
+  return s->num_stored > ((int64_t)1 << 28) / s->value_bytes &&
+         s->num_stored / WACO_MAX_FILL > s->num_nonzeros;
+#else
+  (void)s;
+  return 0;
+#endif
+}
+
+/* Sets num_positions of every level and pos_bytes. `entries`: of every C group, at its first level.
+   WACO_OUT_OF_MEMORY when a level is too large, WACO_UNFIT when it is mostly fill. */
 static inline int waco_size_levels(struct waco_packer* p, const int64_t* entries) {
   int64_t parents = 1, largest = 0;
   for (int l = 0; l < p->levels; ++l) {
@@ -27,13 +39,13 @@ static inline int waco_size_levels(struct waco_packer* p, const int64_t* entries
         positions = p->slice_begin[p->out->level[0].extent];
         factor = p->format->split[0];
     }
-    if (factor > 0 && positions > kWacoMaxBytes / factor) return 0;
+    if (factor > 0 && positions > kWacoMaxBytes / factor) return WACO_OUT_OF_MEMORY;
     level->num_positions = parents = positions * factor;
     largest = parents > largest ? parents : largest;
   }
   p->out->num_stored = parents;
   p->out->pos_bytes = largest <= INT32_MAX ? 4 : 8;
-  return 1;
+  return waco_is_mostly_fill(p->out) ? WACO_UNFIT : WACO_OK;
 }
 
 /* The first pos of every C level, and all of level 0's. */

@@ -91,9 +91,8 @@ static inline void waco_sort_all_rows(const struct waco_packer* p, int64_t n, in
   });
 }
 
-/* Sorts the rows of every window; sets row_of and stored_of. */
+/* Sorts the rows of every window, of fewer than 2^31 rows; sets row_of and stored_of. */
 static inline int waco_sort_rows(struct waco_packer* p, int64_t stored_rows, int threads) {
-  if (stored_rows >= INT32_MAX) return 0;
   const int64_t window = p->format->sort_window < stored_rows ? p->format->sort_window : stored_rows;
   p->out->row_of = (int32_t*)waco_allocate(stored_rows, sizeof(int32_t));
   p->stored_of = (int32_t*)waco_allocate(stored_rows, sizeof(int32_t));

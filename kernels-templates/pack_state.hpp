@@ -32,6 +32,13 @@ struct waco_packer {
   struct waco_storage* out;
 };
 
+/* Coordinates of level l. */
+static inline int64_t waco_extent(const struct waco_format* format, const int64_t* dims, int l) {
+  const int mode = format->level[l].mode;
+  const int64_t split = format->split[mode];
+  return format->level[l].inner ? split : dims[mode] / split + (dims[mode] % split > 0);
+}
+
 /* Lets `p`, whose dims and nonzeros are set, pack as `format` into `out`, which is cleared. */
 static inline void waco_begin_storage(struct waco_packer* p, const struct waco_format* format,
                                       int value_bytes, struct waco_storage* out) {
@@ -48,10 +55,8 @@ static inline void waco_begin_storage(struct waco_packer* p, const struct waco_f
     out->dim[m] = p->dims[m];
   }
   for (int l = p->levels - 1; l >= 0; --l) {
-    const int mode = format->level[l].mode, kind = format->level[l].kind;
-    const int64_t split = format->split[mode], dim = p->dims[mode];
-    const int64_t blocks = dim / split + (dim % split > 0);
-    out->level[l].extent = format->level[l].inner ? split : blocks;
+    const int kind = format->level[l].kind;
+    out->level[l].extent = waco_extent(format, p->dims, l);
     out->level[l].crd_bytes = kind == WACO_U ? 0 : waco_crd_bytes(out->level[l].extent);
     const int joined = l + 1 < p->levels && format->level[l + 1].kind == WACO_S;
     p->group_last[l] = joined ? p->group_last[l + 1] : l;

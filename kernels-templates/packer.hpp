@@ -59,9 +59,10 @@ static inline int waco_pack_any(struct waco_packer* p) {
   } else {
     waco_count(p, cursors);
   }
-  ok = ok && waco_size_levels(p, cursors[p->threads].entries);
-  ok = ok && waco_allocate_levels(s, waco_source_is_identity(p), p->threads);
-  if (ok) {
+  status = ok ? waco_size_levels(p, cursors[p->threads].entries) : WACO_OUT_OF_MEMORY;
+  if (status == WACO_OK && !waco_allocate_levels(s, waco_source_is_identity(p), p->threads))
+    status = WACO_OUT_OF_MEMORY;
+  if (status == WACO_OK) {
     if (!p->values || s->num_stored > p->nnz)
       waco_zero(s->values, s->num_stored * s->value_bytes, p->threads);
     if (p->sliced) waco_fill_slice_pos(p);
@@ -69,7 +70,7 @@ static inline int waco_pack_any(struct waco_packer* p) {
     if (p->sliced) waco_pad_slots(p);
   }
   free(cursors);
-  return ok ? WACO_OK : WACO_OUT_OF_MEMORY;
+  return status;
 }
 
 /* The direct way of the format, if it has one and the input is sorted; otherwise kWacoNotDirect. */
@@ -151,8 +152,8 @@ struct waco_input {
 /// Packs a sparse operand of distinct nonzeros, fastest when sorted by mode, with `value_bytes` 4 or 8;
 /// doubles (8) may be stored as floats (4). `directly` 0: in three stages whatever the format. Returns
 /// WACO_BAD_ARGUMENT for an unsound format, a coordinate out of range or a duplicate, WACO_OUT_OF_MEMORY when
-/// an array is larger than memory or 1 TiB, WACO_UNFIT for too many rows to cluster; `out` then holds
-/// nothing.
+/// an array is larger than memory or 1 TiB, WACO_UNFIT for too many rows to cluster or sort, and for more
+/// fill than WACO_MAX_FILL allows where that is defined; `out` then holds nothing.
 static inline int waco_pack(const struct waco_format* format, const struct waco_input* input, int value_bytes,
                             int threads, int directly, struct waco_storage* out) {
   memset(out, 0, sizeof *out);
@@ -177,6 +178,7 @@ static inline int waco_pack(const struct waco_format* format, const struct waco_
     int32_t* bytes = &out->level[l].crd_bytes;
     if (*bytes && *bytes < input->crd_bytes[l]) *bytes = input->crd_bytes[l];
   }
+  if (format->sort_window > 1 && out->level[0].extent >= INT32_MAX / format->split[0]) return WACO_UNFIT;
   waco_settle_memory();
   const int status = waco_pack_prepared(&p, directly);
   waco_settle_memory();

@@ -234,6 +234,10 @@ inline std::vector<int64_t> row_pointers(const Input& in) {
   return row_ptr;
 }
 
+inline bool fits_32_bits(const Input& in) {
+  return in.size() <= INT32_MAX && in.dim[1] <= INT32_MAX;
+}
+
 /* Worst error over the whole result, in units of the bound; `out` in the order of the input for sddmm. */
 inline double check(const Input& in, const Dense& d, int64_t rhs, const waco_value* out) {
   double worst = 0;
@@ -314,14 +318,22 @@ inline int number_of_threads(const char* text) {
   return (int)number;
 }
 
-/* Packs the input, a matrix as CSR where `as_csr`. */
-inline Run packed(const Input& in, bool as_csr, int threads, int64_t rhs) {
+enum class Way { coordinates, csr, csr32 };
+
+/* Packs the input as it is given in one of these ways; tensors are in coordinates. */
+inline Run packed(const Input& in, Way way, int threads, int64_t rhs) {
   Run run;
   int status = WACO_OK;
-  if (as_csr) {
+  if (way == Way::csr) {
     const std::vector<int64_t> row_ptr = row_pointers(in);
     status = waco_create_csr(in.dim[0], in.dim[1], row_ptr.data(), in.coord[1].data(), in.value.data(),
                              threads, rhs, &run.handle);
+  } else if (way == Way::csr32) {
+    const std::vector<int64_t> wide = row_pointers(in);
+    const std::vector<int32_t> row_ptr(wide.begin(), wide.end()),
+        col_idx(in.coord[1].begin(), in.coord[1].end());
+    status = waco_create_csr32(in.dim[0], in.dim[1], row_ptr.data(), col_idx.data(), in.value.data(), threads,
+                               rhs, &run.handle);
   } else {
     const int64_t* const coords[3] = {in.coord[0].data(), in.coord[1].data(), in.coord[2].data()};
     status = waco_create_coo(in.dim, in.size(), coords, in.value.data(), threads, rhs, &run.handle);
@@ -340,17 +352,19 @@ inline int main(int argc, char** argv) {
   const int64_t rhs = WACO_PLAN_RHS;
   Input in = read(argv[1]);
   const Dense dense = dense_operands(in, rhs);
-  Run run = packed(in, false, threads, rhs);
+  Run run = packed(in, Way::coordinates, threads, rhs);
 
   printf("self-test: %s\n", WACO_PLAN_TEXT);
   printf("self-test: %lld x %lld", (long long)in.dim[0], (long long)in.dim[1]);
   if (WACO_PLAN_OP == WACO_MTTKRP) printf(" x %lld", (long long)in.dim[2]);
   printf(", %lld nonzeros, %lld stored\n", (long long)in.size(), (long long)waco_num_stored(run.handle));
   compare("result", in, dense, rhs, run);
-  if (WACO_PLAN_OP != WACO_MTTKRP) {
+  for (const Way way : {Way::csr, Way::csr32}) {
+    if (WACO_PLAN_OP == WACO_MTTKRP || (way == Way::csr32 && !fits_32_bits(in))) continue;
     waco_destroy(run.handle);
-    run = packed(in, true, threads, rhs);
-    compare("result of the matrix as CSR", in, dense, rhs, run);
+    run = packed(in, way, threads, rhs);
+    compare(way == Way::csr ? "result of the matrix as CSR" : "result of CSR with 32-bit indices", in, dense,
+            rhs, run);
   }
   in.value = random_values(in.size(), 3);
   waco_update_values(run.handle, in.value.data());

@@ -85,11 +85,21 @@ static int waco_widen_pos(struct waco_storage* a, int level, int32_t to) {
   return WACO_OK;
 }
 
-/* Gives pos the width that the kernel was compiled for, or says that the operand does not fit. Coordinates
-   were packed at least as wide as the kernel's. */
-static int waco_fit(const struct waco_plan* plan, struct waco_storage* a) {
+/* Whether splits divide the dimensions as they did of the operand that the kernel was compiled for, and its
+   coordinates are wide enough. */
+static int waco_takes(const struct waco_plan* plan, const int64_t* dims) {
+  const struct waco_format* format = &plan->format;
+  for (int m = 0; m < format->order; ++m)
+    if (plan->exact[m] && dims[m] > 0 && dims[m] % format->split[m] != 0) return 0;
+  for (int l = 0; l < format->num_levels; ++l)
+    if (format->level[l].kind != WACO_U && waco_crd_bytes(waco_extent(format, dims, l)) > plan->crd_bytes[l])
+      return 0;
+  return 1;
+}
+
+/* Gives pos the width that the kernel was compiled for, or says that the operand does not fit. */
+static int waco_fit_pos(const struct waco_plan* plan, struct waco_storage* a) {
   for (int l = 0; l < plan->format.num_levels; ++l) {
-    if (a->level[l].crd_bytes != plan->crd_bytes[l]) return WACO_UNFIT;
     const int status = waco_widen_pos(a, l, plan->pos_bytes);
     if (status != WACO_OK) return status;
   }
@@ -98,7 +108,7 @@ static int waco_fit(const struct waco_plan* plan, struct waco_storage* a) {
 }
 
 static int waco_prepare(const struct waco_plan* plan, waco_handle* handle) {
-  const int status = waco_fit(plan, &handle->a);
+  const int status = waco_fit_pos(plan, &handle->a);
   if (status != WACO_OK) return status;
   if (plan->partition != WACO_NO_PARTITION) {
     handle->partition = (int64_t*)waco_allocate(2 * ((int64_t)handle->threads + 1), sizeof(int64_t));
@@ -119,15 +129,14 @@ static int waco_prepare(const struct waco_plan* plan, waco_handle* handle) {
 static int waco_create(const struct waco_input* input, int32_t threads, int64_t rhs, waco_handle** out) {
   if (threads < 0 || threads > WACO_MAX_THREADS) return WACO_BAD_ARGUMENT;
   const struct waco_plan* plan = &waco_tuned_plan;
-  if (rhs != 0 && rhs != WACO_PLAN_RHS) return WACO_UNFIT;
   for (int m = 0; m < plan->format.order; ++m)
-    if (plan->exact[m] && input->dims[m] > 0 && input->dims[m] % plan->format.split[m] != 0)
-      return WACO_UNFIT;
+    if (input->dims[m] < 0) return WACO_BAD_ARGUMENT;
+  if ((rhs != 0 && rhs != WACO_PLAN_RHS) || !waco_takes(plan, input->dims)) return WACO_UNFIT;
   waco_handle* handle = (waco_handle*)calloc(1, sizeof(waco_handle));
   if (!handle) return WACO_OUT_OF_MEMORY;
   handle->threads = threads > 0 ? threads : plan->threads;
-  const int uses_scratch = plan->scratch_bytes + plan->scratch_bytes_per_row > 0;
-  if (uses_scratch && handle->threads > plan->threads) handle->threads = plan->threads;
+  const int has_results_apart = plan->scratch_bytes_per_row > 0;
+  if (has_results_apart && handle->threads > plan->threads) handle->threads = plan->threads;
   int status = waco_pack(&plan->format, input, (int)sizeof(waco_value), handle->threads, 1, &handle->a);
   if (status == WACO_OK) status = waco_prepare(plan, handle);
   if (status == WACO_OK)
@@ -153,6 +162,35 @@ extern "C" int waco_create_coo(const int64_t* dims, int64_t nnz, const int64_t* 
     input.coords[m] = coords[m];
   }
   return waco_create(&input, threads, rhs, handle);
+}
+
+/* [n] the same numbers wider, to be freed; null when memory runs out. */
+static int64_t* waco_widened(const int32_t* narrow, int64_t n, int32_t threads) {
+  int64_t* wide = (int64_t*)waco_allocate(n, sizeof *wide);
+  if (!wide) return 0;
+  const int parts = waco_useful_threads(n, threads > 0 ? threads : waco_tuned_plan.threads);
+  waco_parallel(parts, [=](int t) {
+    for (int64_t i = waco_share(n, parts, t); i < waco_share(n, parts, t + 1); ++i) wide[i] = narrow[i];
+  });
+  return wide;
+}
+
+extern "C" int waco_create_csr32(int64_t rows, int64_t cols, const int32_t* row_ptr, const int32_t* col_idx,
+                                 const void* values, int32_t threads, int64_t rhs, waco_handle** handle) {
+  if (!handle) return WACO_BAD_ARGUMENT;
+  *handle = 0;
+  if (rows < 0 || !row_ptr || row_ptr[rows] < 0 || threads < 0 || threads > WACO_MAX_THREADS)
+    return WACO_BAD_ARGUMENT;
+  const int64_t nnz = row_ptr[rows];
+  if (nnz > 0 && !col_idx) return WACO_BAD_ARGUMENT;
+  int64_t* wide_row_ptr = waco_widened(row_ptr, rows + 1, threads);
+  int64_t* wide_col_idx = waco_widened(col_idx, nnz, threads);
+  const int status = wide_row_ptr && wide_col_idx ? waco_create_csr(rows, cols, wide_row_ptr, wide_col_idx,
+                                                                    values, threads, rhs, handle)
+                                                  : WACO_OUT_OF_MEMORY;
+  free(wide_row_ptr);
+  free(wide_col_idx);
+  return status;
 }
 
 extern "C" int waco_create_csr(int64_t rows, int64_t cols, const int64_t* row_ptr, const int64_t* col_idx,
@@ -182,6 +220,7 @@ extern "C" int waco_run(waco_handle* handle, const void* b, const void* c, void*
   const int reads = handle->a.num_stored > 0,
             writes = WACO_PLAN_OP == WACO_SDDMM ? reads : handle->a.dim[0] > 0;
   if ((reads && (!b || (reads_c && !c))) || (writes && !out)) return WACO_BAD_ARGUMENT;
+  if (writes && (out == b || (reads_c && out == c))) return WACO_BAD_ARGUMENT;
   if (!writes) return WACO_OK;
   if (!reads) { /* a kernel may load a row of an operand before it finds that nothing meets it */
     memset(out, 0, (size_t)(handle->a.dim[0] * WACO_PLAN_RHS) * sizeof(waco_value));

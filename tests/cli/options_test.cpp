@@ -45,6 +45,7 @@ TEST_CASE("cli: wrong options end with code 2 and say what is wrong", "[cli]") {
   check_refused(codegen().with("--schedule", kCsr, "--op", "spmm"), 2, "contradicts");
   check_refused(codegen().with("--schedule", kCsr, matrix, matrix), 2, "at most one file");
   check_refused(codegen().with("--schedule", kCsr, matrix, "--vector-bytes", "16"), 2, "--vector-bytes");
+  check_refused(codegen().with("--schedule", kCsr, matrix, "--position-bytes", "8"), 2, "--position-bytes");
 }
 
 TEST_CASE("cli: what would be lost, mixed or misread ends with code 2", "[cli]") {
@@ -140,6 +141,9 @@ TEST_CASE("cli: waco-codegen looks at its output first, which - and descriptors 
   check_refused(codegen().with("--schedule", kCsr, work.path("unread.mtx"), "-o", missing), 1, missing);
   const std::string text = kernel().run().out;
   CHECK_THAT(text, Catch::Contains("waco_kernel"));
+  CHECK_THAT(text, Catch::Contains("fewer than 2^31 stored"));
+  const std::string wide = kernel().with("--position-bytes", "8").run().out;
+  CHECK_THAT(wide, Catch::Contains("waco_kernel") && !Catch::Contains("fewer than 2^31 stored"));
   for (const char* output : {"-", "/dev/stdout"}) CHECK(kernel().with("-o", output).run().out == text);
   CHECK_FALSE(std::filesystem::exists("-"));
   const ProcessEnd unread = run_into_closed(kernel());

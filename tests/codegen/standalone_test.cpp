@@ -362,6 +362,131 @@ int main(void) {
   CHECK(run_process({folder.file("main")}).end.code == 0);
 }
 
+namespace {
+
+/// What a C++ program says that includes the whole kernel: its exit code, 0 where all of its checks hold.
+int code_of_user(const Folder& folder, const char* schedule, const codegen::OperandShape& shape,
+                 const char* program) {
+  std::ofstream(folder.file("kernel.cpp"))
+      << codegen::emit_standalone(schedule::parse(schedule), shape, 32, {});
+  std::ofstream(folder.file("main.cpp")) << "#include \"kernel.cpp\"\n" << program;
+  const RunResult compiled = run_process({"g++", "-std=c++17", "-O1", "-march=native", "-Wno-psabi",
+                                          "-fopenmp", folder.file("main.cpp"), "-o", folder.file("main")});
+  INFO(compiled.err);
+  REQUIRE(compiled.ok());
+  return run_process({folder.file("main")}).end.code;
+}
+
+}  // namespace
+
+TEST_CASE("standalone: only results apart from each other hold a kernel to its plan's threads", "[codegen]") {
+  const Folder folder;
+  const char* const program = R"(
+int main(void) {
+  const int64_t row_ptr[] = {0, 2, 3}, col_idx[] = {2, 0, 1};
+  const double values[] = {3, 1, 2}, b[] = {10, 20, 30};
+  double c[2] = {0, 0};
+  waco_handle* handle;
+  if (waco_create_csr(2, 3, row_ptr, col_idx, values, 7, 0, &handle)) return 100;
+  if (waco_run(handle, b, 0, c) || c[0] != 100 || c[1] != 40) return 101;
+  const int threads = handle->threads;
+  waco_destroy(handle);
+  return threads;
+}
+)";
+  CHECK(code_of_user(folder, "spmv f64 | A: i:U k:C | loop: i k | par: i balanced x2", codegen::any_shape(),
+                     program) == 7);
+  CHECK(code_of_user(folder, "spmv f64 | A: k:U i:C | loop: k i | par: k static x2", codegen::any_shape(),
+                     program) == 2);
+}
+
+TEST_CASE("standalone: operands that a kernel is not for are refused", "[codegen]") {
+  const Folder folder;
+  CHECK(code_of_user(folder, "spmv f64 | A: i:U k:C | loop: i k | par: serial", {{300, 200, 1}, 1000}, R"(
+int main(void) {
+  const int64_t dims[] = {2, 300}, row[] = {0}, column[] = {299};
+  const int64_t* coords[] = {row, column};
+  const double value[] = {3};
+  waco_handle* handle;
+  if (waco_create_coo(dims, 1, coords, value, 0, 0, &handle) != WACO_UNFIT) return 1; /* columns in a byte */
+  const int32_t row_ptr[] = {0, 1}, descending[] = {0, 2, 1}, columns[] = {1, 1};
+  if (waco_create_csr32(2, 2, descending, columns, value, 0, 0, &handle) != WACO_BAD_ARGUMENT) return 2;
+  if (waco_create_csr32(1, 2, row_ptr, 0, value, 0, 0, &handle) != WACO_BAD_ARGUMENT) return 3;
+  if (waco_create_csr32(1, 2, row_ptr, columns, value, 0, 0, &handle)) return 4;
+  double x[] = {1, 2}, y = 0;
+  if (waco_run(handle, x, 0, x) != WACO_BAD_ARGUMENT) return 5; /* in place */
+  if (waco_run(handle, x, x, &y) || y != 6) return 6;
+  waco_destroy(handle);
+  return 0;
+}
+)") == 0);
+  // One long row makes all slices as wide: 10^9 values of one nonzero each in 40,000 rows.
+  CHECK(code_of_user(folder, "spmv f64 | A: i1:U i0:U k:E [i/4] | loop: i1 k i0 | par: serial",
+                     codegen::any_shape(), R"(
+#include <vector>
+int main(void) {
+  const int64_t rows = 40000;
+  std::vector<int64_t> row_ptr(1, 0), columns;
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < (r == 7 ? 25000 : 1); ++c) columns.push_back(c);
+    row_ptr.push_back((int64_t)columns.size());
+  }
+  const std::vector<double> values(columns.size(), 1);
+  waco_handle* handle;
+  return waco_create_csr(rows, rows, row_ptr.data(), columns.data(), values.data(), 0, 0, &handle) != WACO_UNFIT;
+}
+)") == 0);
+}
+
+TEST_CASE("standalone: a parallel kernel does not compile without OpenMP", "[codegen]") {
+  Folder folder;
+  const auto compile = [&](const char* text) {
+    return folder.compile(codegen::emit_standalone(schedule::parse(text), codegen::any_shape(), 32, {}),
+                          {"-c"}, "kernel.o");
+  };
+  const RunResult refused = compile("spmv f64 | A: i:U k:C | loop: i k | par: i balanced x2");
+  CHECK_FALSE(refused.ok());
+  CHECK(refused.err.find("compile it with -fopenmp") != std::string::npos);
+  CHECK(compile("spmv f64 | A: i:U k:C | loop: i k | par: serial").ok());
+}
+
+TEST_CASE("standalone: libraries of two kernels keep apart in one program", "[codegen]") {
+  Folder folder;
+  for (const auto& [name, text] : {std::pair("one", "spmv f64 | A: i:U k:C | loop: i k | par: serial"),
+                                   std::pair("two", "spmv f64 | A: i:C k:S | loop: i k | par: serial")}) {
+    const RunResult compiled =
+        folder.compile(codegen::emit_standalone(schedule::parse(text), codegen::any_shape(), 32, {}),
+                       {"-shared", "-fPIC"}, fmt::format("{}.so", name));
+    INFO(compiled.err);
+    REQUIRE(compiled.ok());
+  }
+  std::ofstream(folder.file("main.cpp")) << R"(
+#define WACO_DECLARATIONS_ONLY
+#include "kernel.cpp"
+#include <dlfcn.h>
+int main(int, char** argv) {
+  const int64_t row_ptr[] = {0, 2, 3}, col_idx[] = {2, 0, 1};
+  const double values[] = {3, 1, 2}, b[] = {10, 20, 30};
+  for (int n = 1; n <= 2; ++n) {
+    void* library = dlopen(argv[n], RTLD_NOW | RTLD_GLOBAL);
+    if (!library) return 1;
+    const auto create = (decltype(&waco_create_csr))dlsym(library, "waco_create_csr");
+    const auto run = (decltype(&waco_run))dlsym(library, "waco_run");
+    waco_handle* handle;
+    double c[2] = {0, 0};
+    if (!create || !run || create(2, 3, row_ptr, col_idx, values, 0, 0, &handle) || run(handle, b, 0, c)) return 2;
+    if (c[0] != 100 || c[1] != 40) return 3;
+  }
+  return 0;
+}
+)";
+  const RunResult linked =
+      run_process({"g++", "-std=c++17", folder.file("main.cpp"), "-ldl", "-o", folder.file("main")});
+  INFO(linked.err);
+  REQUIRE(linked.ok());
+  CHECK(run_process({folder.file("main"), folder.file("one.so"), folder.file("two.so")}).end.code == 0);
+}
+
 TEST_CASE("standalone: an operand without nonzeros is multiplied with null operands", "[codegen]") {
   const Folder folder;
   const auto run = [&](const std::string& command) {

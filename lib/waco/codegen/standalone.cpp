@@ -16,6 +16,9 @@ namespace {
 
 using schedule::SuperSchedule;
 
+/// Values stored per nonzero beyond which an emitted kernel refuses a large operand.
+constexpr int kMaxFill = 100;
+
 /// The template without includes of other templates, which the file holds anyway.
 std::string without_own_includes(std::string_view text) {
   std::string result;
@@ -36,13 +39,25 @@ std::string replace_region(std::string text, std::string_view begin, std::string
   return text.replace(first, line_end - first, by);
 }
 
+/// Hidden, as another kernel's library in the same program has one of the same name. Without OpenMP a kernel
+/// that deals its work out itself would leave most of it undone inside a parallel region, and be slow
+/// outside.
+constexpr std::string_view kKernelDeclaration =
+    "extern \"C\" __attribute__((visibility(\"hidden\"))) int waco_kernel(const struct waco_storage* a,\n"
+    "                                                                  const struct waco_call* call);\n";
+constexpr std::string_view kOpenmpNeeded = R"(#ifndef _OPENMP
+#error "this kernel runs on several threads: compile it with -fopenmp"
+#endif
+)";
+
 /// The kernel's source without the interface text that stands before it already.
 std::string kernel_text(const SuperSchedule& point, const Binding& binding, KernelKind kind) {
   std::string source = kind == KernelKind::kFixedCsr ? fixed_csr_source(point.problem, binding)
                                                      : kernel_source(point, binding);
   const std::string_view abi = template_text("abi.hpp");
   if (const size_t at = source.find(abi); at != std::string::npos) source.erase(at, abi.size());
-  return source;
+  const bool is_parallel = kind == KernelKind::kFixedCsr || point.compute.threads > 1;
+  return fmt::format("{}{}\n{}", is_parallel ? kOpenmpNeeded : "", kKernelDeclaration, source);
 }
 
 /// Scratch as fixed bytes and bytes for each output row (sddmm: stored value), from two sizes.
@@ -106,6 +121,14 @@ std::string in_comment(std::string text) {
   return text;
 }
 
+/// Whether values are stored where there may be no nonzero: below slots, or at the end of an index that is
+/// walked whole.
+bool stores_fill(const schedule::FormatSchedule& format) {
+  size_t last = format.levels.size() - 1;
+  while (format.levels[last].kind == schedule::LevelKind::kSingleton) --last;
+  return format.levels[last].kind != schedule::LevelKind::kCompressed;
+}
+
 /// What waco_create_* takes, everything else being WACO_UNFIT: coordinates are as wide, and blocks as whole,
 /// as the shape that the kernel was made for.
 std::string fits(const SuperSchedule& point, const Binding& binding) {
@@ -117,14 +140,20 @@ std::string fits(const SuperSchedule& point, const Binding& binding) {
     for (size_t l = 0; l < format.levels.size(); ++l) {
       const schedule::Var var = format.levels[l].var;
       const int32_t bytes = binding.crd_bytes[l];
-      if (var.index == mode && !var.inner && (bytes == 1 || bytes == 2))
+      if (var.index != mode || var.inner) continue;
+      if (bytes == 1 || bytes == 2)
         limits.push_back(fmt::format("up to {} {}", format.split[m] * (int64_t{1} << 8 * bytes), letter));
+      if (bytes == 4)
+        limits.push_back(format.split[m] > 1 ? fmt::format("up to {} * 2^31 {}", format.split[m], letter)
+                                             : fmt::format("up to 2^31 {}", letter));
     }
     if (format.split[m] > 1 && binding.exact[m])
       limits.push_back(fmt::format("whole blocks of {} {}", format.split[m], letter));
   }
   if (binding.pos_bytes == 4) limits.push_back("fewer than 2^31 stored positions");
   if (format.clustered) limits.push_back("up to 2^30 rows, columns and nonzeros");
+  if (stores_fill(format))
+    limits.push_back(fmt::format("up to {} values stored per nonzero (beyond 256 MB)", kMaxFill));
   return fmt::format("{}", fmt::join(limits, ", "));
 }
 
@@ -140,6 +169,13 @@ std::string header_comment(const SuperSchedule& point, const Binding& binding, c
   add_line(text, "fits", fits(point, binding));
   add_line(text, "tried on", in_comment(from.machine));
   add_line(text, "measured", in_comment(from.measured));
+  if (stores_fill(point.format))
+    add_line(text, "zeros",
+             "stores some, times elements of B and C that no nonzero meets: all must be finite");
+  const auto [fixed, per_row] = scratch_formula(point);
+  add_line(text, "calls",
+           fixed + per_row > 0 ? "one at a time with the same handle, which holds working memory"
+                               : "any number at a time with the same handle");
   text += fmt::format(R"(
    Compile   {3} -std=c++17 {0} -fopenmp -c kernel.cpp
    Link      {3} main.o kernel.o -fopenmp   (with {3} where main is C, too)
@@ -148,7 +184,7 @@ std::string header_comment(const SuperSchedule& point, const Binding& binding, c
              #include "kernel.cpp"   (or copy the declarations below; C and C++)
 
              waco_handle* handle;
-             if ({2}) ...
+             if ({2}, 0, {4}, &handle)) ...
              waco_run(handle, B, C, out);            any number of times
              waco_update_values(handle, values);     new values, same pattern
              waco_destroy(handle);
@@ -157,9 +193,9 @@ std::string header_comment(const SuperSchedule& point, const Binding& binding, c
                       kind == KernelKind::kFixedCsr ? kBaselineFlagsForUsers : kKernelFlags,
                       point.problem.op == schedule::Op::kMttkrp ? "tensor.tns" : "matrix.mtx",
                       point.problem.op == schedule::Op::kMttkrp
-                          ? "waco_create_coo(dims, nnz, coords, values, 0, 0, &handle)"
-                          : "waco_create_csr(rows, cols, row_ptr, col_idx, values, 0, 0, &handle)",
-                      from.compiler);
+                          ? "waco_create_coo(dims, nnz, coords, values"
+                          : "waco_create_csr(rows, cols, row_ptr, col_idx, values",
+                      from.compiler, point.problem.rhs);
   return text;
 }
 
@@ -188,6 +224,8 @@ std::string packer_text(const SuperSchedule& point) {
                {"pack_members.hpp", "pack_block_chunk.hpp", "pack_blocks.hpp"}},
               {direct == DirectPacking::kHalves, "HALVES", {"pack_halves.hpp"}}};
   std::string text = fmt::format("#define WACO_VALUE_BYTES {}\n", schedule::value_bytes(point.problem.type));
+  if (stores_fill(point.format))
+    text += fmt::format("#ifndef WACO_MAX_FILL\n#define WACO_MAX_FILL {}\n#endif\n", kMaxFill);
   for (const auto& way : ways) {
     if (way.taken)
       parts.insert(parts.end(), way.parts.begin(), way.parts.end());
