@@ -33,7 +33,8 @@ constexpr double kMostWaiting = 0.02;
 /// all later ones.
 constexpr double kWarmNs = 8e6;
 constexpr double kMaxWarmCalls = 4;
-/// Where the slowest of a contest would take longer over them there is only one.
+/// A contestant that would take longer over them has fewer, but one: what took that long does not find its
+/// operands in the caches anyway, and what the others need must not hang on it.
 constexpr double kMaxWarmNs = 40e6;
 /// Fewer rounds that agree may do so by chance.
 constexpr size_t kMinSettled = 5;
@@ -139,29 +140,30 @@ class Series {
   int batch_ = 1;
 };
 
-/// The fastest of them needs the warmest caches; what the slowest takes over it is bounded.
-Care care_of(std::span<const Series> some, const TimingOptions& options) {
-  const auto by = [&](double (Series::*ns)() const) {
-    const auto [least, most] = std::minmax_element(
-        some.begin(), some.end(), [&](const Series& a, const Series& b) { return (a.*ns)() < (b.*ns)(); });
-    return std::pair((*least.*ns)(), (*most.*ns)());
-  };
-  const auto [fastest_ns, slowest_ns] = by(&Series::once_ns);
-  const auto [shortest_ns, longest_ns] = by(&Series::sample_ns);
+/// How one is measured beside others: the fastest of them needs the warmest caches.
+Care care_of(const Series& own, std::span<const Series> others, const TimingOptions& options) {
+  double fastest_ns = own.once_ns();
+  double shortest_ns = own.sample_ns();
+  double longest_ns = own.sample_ns();
+  for (const Series& other : others) {
+    fastest_ns = std::min(fastest_ns, other.once_ns());
+    shortest_ns = std::min(shortest_ns, other.sample_ns());
+    longest_ns = std::max(longest_ns, other.sample_ns());
+  }
   Care care;
   if (shortest_ns < options.warm_below_ns) {
-    const double calls = std::min(std::ceil(kWarmNs / fastest_ns), std::floor(kMaxWarmNs / slowest_ns));
+    const double calls = std::min(std::ceil(kWarmNs / fastest_ns), std::floor(kMaxWarmNs / own.once_ns()));
     care.warm_calls = static_cast<int>(std::clamp(calls, 1.0, kMaxWarmCalls));
   }
   if (longest_ns < kLongSample_ns) care.tries = options.tries;
   return care;
 }
 
-/// How each is measured: all alike, unless each is to be by its own speed.
+/// All are measured alike, unless each is to be by its own speed.
 std::vector<Care> all_care(const std::vector<Series>& all, const TimingOptions& options) {
-  if (options.alike) return std::vector<Care>(all.size(), care_of(all, options));
   std::vector<Care> each;
-  for (const Series& series : all) each.push_back(care_of({&series, 1}, options));
+  for (const Series& own : all)
+    each.push_back(care_of(own, options.alike ? std::span(all) : std::span<const Series>(), options));
   return each;
 }
 

@@ -18,8 +18,8 @@ struct TimingOptions {
   double warm_below_ns = 20e6;
   /// Of samples shorter than 10 ms the best undisturbed one of so many in a row counts.
   int tries = 1;
-  /// Every contestant gets as many untimed calls and tries as the others, by the fastest of them, so that
-  /// none is favoured; else what its own speed asks for.
+  /// Every contestant gets as many untimed calls and tries as the fastest of them needs, so that none is
+  /// favoured (fewer untimed calls where its own would take over 40 ms); else what its own speed asks for.
   bool alike = true;
   /// Contestants that are precise enough leave the rounds, the baseline goes on with the others. Times of
   /// those that left early then compare by their ratios only.
