@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "waco/base/buffer.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
-#include "waco/measure/buffer.hpp"
 #include "waco/schedule/op.hpp"
 
 namespace waco::bench {
@@ -22,7 +22,7 @@ class CsrArrays {
   const void* values() const { return values_.data(); }                  ///< [nonzeros]
 
  private:
-  measure::Buffer row_begin_, columns_, values_;
+  Buffer row_begin_, columns_, values_;
 };
 
 }  // namespace waco::bench

@@ -28,8 +28,8 @@ std::optional<std::string> refuse_large_dense_form(const PeerInput& input) {
   return fmt::format("the dense form takes {} MB", input.dense_form_bytes() >> 20);
 }
 
-measure::Buffer dense_form(const PeerInput& input) {
-  measure::Buffer dense(static_cast<size_t>(std::max<int64_t>(input.dense_form_bytes(), 1)), 4);
+Buffer dense_form(const PeerInput& input) {
+  Buffer dense(static_cast<size_t>(std::max<int64_t>(input.dense_form_bytes(), 1)), 4);
   input.f64() ? fill(input, dense.as<double>()) : fill(input, dense.as<float>());
   return dense;
 }

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "apps/bench/peer.hpp"
-#include "waco/measure/buffer.hpp"
+#include "waco/base/buffer.hpp"
 
 namespace waco::bench {
 
@@ -16,6 +16,6 @@ std::optional<std::string> refuse_large_dense_form(const PeerInput& input);
 
 /// Row-major, of the problem's type; written by all threads, zeros too: a page that was never written is one
 /// page of zeros for all, which the caches hold.
-measure::Buffer dense_form(const PeerInput& input);
+Buffer dense_form(const PeerInput& input);
 
 }  // namespace waco::bench

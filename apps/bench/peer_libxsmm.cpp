@@ -12,7 +12,7 @@ namespace {
 class LibxsmmRun : public PreparedPeer {
  public:
   explicit LibxsmmRun(const PeerInput& input) : input_(input) {
-    const measure::Buffer dense = dense_form(input);
+    const Buffer dense = dense_form(input);
     libxsmm_init();
     libxsmm_spmdm_init(static_cast<int>(input.num_rows()), static_cast<int>(input.problem.rhs),
                        static_cast<int>(input.num_columns()), input.threads, &handle_, &slices_);

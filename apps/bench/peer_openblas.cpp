@@ -94,7 +94,7 @@ class OpenBlasRun : public PreparedPeer {
   }
 
   PeerInput input_;
-  measure::Buffer dense_;
+  Buffer dense_;
 };
 
 std::optional<std::string> refusal(const PeerInput& input) {

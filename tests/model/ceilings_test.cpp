@@ -35,6 +35,13 @@ TEST_CASE("ceilings: JSON gives back the same numbers", "[model]") {
   const Ceilings back = ceilings_from_json(to_json(c));
   CHECK(to_json(back) == to_json(c));
   CHECK(back.threads == 4);
+  // No limit is null, and was a number of 64 bits, which tools that count in double precision round up.
+  nlohmann::json old = to_json(c);
+  CHECK(old["levels"][3]["capacity_bytes"].is_null());
+  for (const char* limit : {"9223372036854775807", "9223372036854776000", "9.223372036854776e18"}) {
+    old["levels"][3]["capacity_bytes"] = nlohmann::json::parse(limit);
+    CHECK(to_json(ceilings_from_json(old)) == to_json(c));
+  }
   const auto refuses = [&](const std::function<void(nlohmann::json&)>& edit) {
     nlohmann::json json = to_json(c);
     edit(json);

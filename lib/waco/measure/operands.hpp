@@ -4,8 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "waco/base/buffer.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
-#include "waco/measure/buffer.hpp"
 #include "waco/schedule/op.hpp"
 
 namespace waco::measure {

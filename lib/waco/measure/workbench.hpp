@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "waco/base/buffer.hpp"
 #include "waco/codegen/storage.hpp"
-#include "waco/measure/buffer.hpp"
 #include "waco/measure/operands.hpp"
 #include "waco/measure/protocol.hpp"
 #include "waco/measure/reference.hpp"

@@ -1,12 +1,11 @@
 // Measuring, defaulting and interpolating the machine's ceilings.
 #include "waco/model/ceilings.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cmath>
 #include <new>
 
+#include "waco/base/buffer.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/model/probe.hpp"
 
@@ -19,42 +18,24 @@ namespace {
 constexpr int64_t kMinGatherBytes = int64_t{8} << 10;
 constexpr int64_t kMaxGatherBytes = int64_t{256} << 20;
 
-/// Zeroed memory for the gather probes; null when it can't be had.
-class Arena {
- public:
-  explicit Arena(int64_t bytes) : bytes_(bytes) {
-    data_ =
-        mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (data_ == MAP_FAILED) data_ = nullptr;
-    // The operands that kernels are measured on ask for huge pages as well.
-    if (data_ != nullptr) (void)madvise(data_, static_cast<size_t>(bytes), MADV_HUGEPAGE);
-    // A zero page mapped everywhere would stay in L1: every page must be written once.
-    for (int64_t at = 0; data_ != nullptr && at < bytes; at += 4096)
-      static_cast<volatile char*>(data_)[at] = 0;
-  }
-  ~Arena() {
-    if (data_ != nullptr) munmap(data_, static_cast<size_t>(bytes_));
-  }
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
-  const float* data() const { return static_cast<const float*>(data_); }
+/// All of the L3 behind the threads. Not by sysconf: on AMD it gives that of the whole socket, of which a
+/// core reaches the slice beside it. 0 where it is not known.
+int64_t l3_bytes(int threads) {
+  for (const Cache& cache : describe_machine("").caches)
+    if (cache.level == 3) return cache.bytes * std::max(1, num_l3_caches(threads));
+  return 0;
+}
 
- private:
-  void* data_ = nullptr;
-  int64_t bytes_;
-};
-
-/// Not by sysconf: on AMD it gives the L3 of the whole socket, of which a core reaches the slice beside it.
 void set_cache_sizes(Ceilings& c) {
   auto& levels = c.levels;
   levels[0].capacity_bytes = 32 << 10;
   levels[1].capacity_bytes = 1 << 20;
   levels[2].capacity_bytes = 8 << 20;
   for (const Cache& cache : describe_machine("").caches) {
-    if (cache.level < 1 || cache.level > 3 || cache.bytes <= 0) continue;
-    levels[static_cast<size_t>(cache.level - 1)].capacity_bytes =
-        cache.level == 3 ? cache.bytes * std::max(1, num_l3_caches(c.threads)) : cache.bytes;
+    if (cache.level < 1 || cache.level > 2 || cache.bytes <= 0) continue;
+    levels[static_cast<size_t>(cache.level - 1)].capacity_bytes = cache.bytes;
   }
+  if (const int64_t bytes = l3_bytes(c.threads); bytes > 0) levels[2].capacity_bytes = bytes;
   levels[2].capacity_bytes =
       std::clamp(levels[2].capacity_bytes, 2 * levels[1].capacity_bytes,
                  std::max(2 * levels[1].capacity_bytes, kMaxL3PerThread * std::max(1, c.threads)));
@@ -66,8 +47,10 @@ void measure_reads(Ceilings& c) {
   const int64_t limit = available_memory_bytes() / 4;
   for (int level = 0; level < kNumMemoryLevels; level++) {
     const auto measure = [&](int threads, double& rate) {
-      const int64_t bytes = read_probe_bytes(c, level, threads, num_cores(threads));
+      int64_t bytes = read_probe_bytes(c, level, threads, num_cores(threads));
       if (bytes * threads > limit) return;
+      // Not out of an L3 of which only a part is counted on, either.
+      if (level == 3) bytes = std::clamp(2 * l3_bytes(threads) / threads, bytes, limit / threads);
       if (const double found = probe_read(bytes, threads); found > 0) rate = found;
     };
     measure(1, c.levels[level].read_one);
@@ -100,12 +83,14 @@ void measure_streams(Ceilings& c) {
 void measure_gathers(Ceilings& c) {
   int64_t largest = kMaxGatherBytes;
   while (largest > kMinGatherBytes && largest > available_memory_bytes() / 4) largest /= 4;
-  const Arena arena(largest);
-  if (arena.data() == nullptr) return;
+  const Buffer array(static_cast<size_t>(largest));
+  // A zero page mapped everywhere would stay in L1: every page must be written once.
+  for (int64_t at = 0; at < largest; at += 4096) array.as<volatile char>()[at] = 0;
   const auto curve = [&](int threads) {
     RateCurve result;
     for (int64_t bytes = kMinGatherBytes; bytes <= largest; bytes *= bytes < (1 << 20) ? 8 : 4)
-      result.points.push_back({static_cast<double>(bytes), probe_gather(arena.data(), bytes, threads)});
+      result.points.push_back(
+          {static_cast<double>(bytes), probe_gather(array.as<const float>(), bytes, threads)});
     for (size_t p = result.points.size() - 1; p > 0; p--)
       result.points[p - 1].rate = std::max(result.points[p - 1].rate, result.points[p].rate);
     return result;

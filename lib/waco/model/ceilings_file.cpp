@@ -4,6 +4,7 @@
 
 #include <cctype>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -20,7 +21,7 @@ namespace waco::model {
 namespace {
 
 constexpr const char* kFormat = "waco-ceilings";
-constexpr int kVersion = 5;
+constexpr int kVersion = 6;
 
 nlohmann::json curve_to_json(const RateCurve& curve) {
   auto points = nlohmann::json::array();
@@ -37,6 +38,17 @@ RateCurve curve_from_json(const nlohmann::json& json) {
     curve.points.push_back(read);
   }
   return curve;
+}
+
+/// Without a limit it is null.
+nlohmann::json capacity_to_json(int64_t bytes) {
+  return bytes == INT64_MAX ? nlohmann::json(nullptr) : nlohmann::json(bytes);
+}
+
+/// Files of before version 6 hold INT64_MAX, which tools that count in double precision write as 2^63.
+int64_t capacity_from_json(const nlohmann::json& json) {
+  const double bytes = json.is_null() ? HUGE_VAL : json.get<double>();
+  return bytes < 0x1p62 ? static_cast<int64_t>(bytes) : INT64_MAX;
 }
 
 std::string slug_of(std::string_view text) {
@@ -127,7 +139,7 @@ nlohmann::json to_json(const Ceilings& c) {
   for (int l = 0; l < kNumMemoryLevels; l++) {
     const auto& level = c.levels[l];
     levels.push_back({{"name", kMemoryLevelNames[l]},
-                      {"capacity_bytes", level.capacity_bytes},
+                      {"capacity_bytes", capacity_to_json(level.capacity_bytes)},
                       {"shared", level.shared},
                       {"read_one_gb_per_s", level.read_one},
                       {"read_all_gb_per_s", level.read_all}});
@@ -163,7 +175,7 @@ Ceilings parse(const nlohmann::json& json) {
   c.disturbed = json.value("disturbed", false);
   for (int l = 0; l < kNumMemoryLevels; l++) {
     const auto& level = json.at("levels").at(static_cast<size_t>(l));
-    c.levels[l] = {level.at("capacity_bytes").get<int64_t>(), level.at("shared").get<bool>(),
+    c.levels[l] = {capacity_from_json(level.at("capacity_bytes")), level.at("shared").get<bool>(),
                    level.at("read_one_gb_per_s").get<double>(), level.at("read_all_gb_per_s").get<double>()};
   }
   c.fma_f32_one = json.at("fma_f32_gflops").at(0).get<double>();

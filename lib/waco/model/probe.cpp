@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <memory>
 #include <vector>
 
+#include "waco/base/buffer.hpp"
 #include "waco/base/random.hpp"
 #include "waco/model/target.hpp"
 
@@ -126,19 +126,12 @@ double best_short_ns(Work work) {
   return best;
 }
 
-struct FreeDeleter {
-  void operator()(void* p) const { std::free(p); }
-};
-
-using PageMemory = std::unique_ptr<char, FreeDeleter>;
-
-/// `bytes` for each thread, written once by the thread that will use them; null when there is no memory.
-PageMemory touched_memory(int64_t bytes, int threads) {
-  PageMemory data(static_cast<char*>(
-      std::aligned_alloc(4096, static_cast<size_t>((bytes * threads + 4095) / 4096 * 4096))));
-  if (data == nullptr) return data;
+/// `bytes` for each thread, written once by the thread that will use them, on huge pages as the operands of
+/// kernels are.
+Buffer touched_memory(int64_t bytes, int threads) {
+  Buffer data(static_cast<size_t>(bytes * threads));
 #pragma omp parallel num_threads(threads)
-  std::fill_n(data.get() + bytes * omp_get_thread_num(), bytes, 0);
+  std::fill_n(data.as<char>() + bytes * omp_get_thread_num(), bytes, 0);
   return data;
 }
 
@@ -171,20 +164,18 @@ int usable_vector_bytes() {
 double probe_read(int64_t bytes_per_thread, int threads) {
   const int64_t step = 8 * 64;
   const int64_t bytes = std::max<int64_t>(step, bytes_per_thread / step * step);
-  const PageMemory data = touched_memory(bytes, threads);
-  if (data == nullptr) return 0;
+  const Buffer data = touched_memory(bytes, threads);
   // About 10 bytes/ns at the least: repeats for one try.
   const int64_t repeats = std::max<int64_t>(1, static_cast<int64_t>(kTryNs * 20) / bytes);
   return best_parallel_rate(threads, static_cast<double>(bytes) * static_cast<double>(repeats),
-                            [&](int t) { sink = stream_read(data.get() + bytes * t, bytes, repeats); });
+                            [&](int t) { sink = stream_read(data.as<char>() + bytes * t, bytes, repeats); });
 }
 
 double probe_stream(int64_t bytes_per_thread, int threads) {
   const int64_t bytes = std::max<int64_t>(4096, bytes_per_thread / 4096 * 4096);
-  const PageMemory data = touched_memory(bytes, threads);
-  if (data == nullptr) return 0;
+  const Buffer data = touched_memory(bytes, threads);
   return best_parallel_rate(threads, static_cast<double>(bytes),
-                            [&](int t) { stream_write(data.get() + bytes * t, bytes); });
+                            [&](int t) { stream_write(data.as<char>() + bytes * t, bytes); });
 }
 
 double probe_fma(bool f64, int threads) {

@@ -9,7 +9,8 @@ namespace waco::model {
 /// Vector width that this CPU can run: 16, 32 (AVX2 and FMA) or 64 (AVX-512F).
 int usable_vector_bytes();
 
-/// Bytes/ns read by `threads` threads together, each streaming its own `bytes_per_thread`.
+/// Bytes/ns read by `threads` threads together, each streaming its own `bytes_per_thread`. Throws
+/// std::bad_alloc, as probe_stream does.
 double probe_read(int64_t bytes_per_thread, int threads);
 
 /// Bytes/ns that `threads` threads together store past the caches, each to its own `bytes_per_thread`.

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace waco::measure {
+namespace waco {
 
 /// Zeroed anonymous memory. `data()` is 64-byte aligned; buffers of different `slot` start at different
 /// offsets in their pages, so that equal row strides of several buffers do not fall on the same cache sets.
@@ -31,4 +31,4 @@ class Buffer {
   size_t bytes_ = 0;
 };
 
-}  // namespace waco::measure
+}  // namespace waco

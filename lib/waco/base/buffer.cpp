@@ -1,5 +1,5 @@
 // Operand memory by mmap, on huge pages unless it is small.
-#include "waco/measure/buffer.hpp"
+#include "waco/base/buffer.hpp"
 
 #include <sys/mman.h>
 
@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-namespace waco::measure {
+namespace waco {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
@@ -51,4 +51,4 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
   return *this;
 }
 
-}  // namespace waco::measure
+}  // namespace waco
