@@ -5,10 +5,12 @@
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "../scoped_variable.hpp"
 #include "small_kernels.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
@@ -72,6 +74,34 @@ TEST_CASE("compiler: a compiler without OpenMP is refused with the compiler's ex
     CHECK(error.code() == ExitCode::kCompiler);
     CHECK_THAT(error.what(), Catch::Contains("no OpenMP here"));
   }
+}
+
+TEST_CASE("compiler: one that writes nothing is refused with the compiler's exit code", "[measure]") {
+  const TemporaryFolder folder;
+  const CompilerScript script("idle-c++", "case \"$*\" in *kernel.cpp*) exit 0 ;; esac\nexec c++ \"$@\"\n");
+  const KernelCache cache(Compiler::find("idle-c++"), folder.path() / "kernels");
+  try {
+    cache.require_openmp();
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kCompiler);
+    CHECK_THAT(error.what(), Catch::Contains("wrote nothing"));
+  }
+}
+
+TEST_CASE("compiler: one that hangs is not waited for when a stop is requested", "[measure]") {
+  const TemporaryFolder folder;
+  const CompilerScript script("mute-c++",
+                              "case \"$*\" in *kernel.cpp*) ;; *) [ -z \"$WACO_TEST_TALKS\" ] || exec c++ "
+                              "\"$@\" ;; esac\nexec sleep 100\n");
+  const auto start = std::chrono::steady_clock::now();
+  CHECK_THROWS_AS(Compiler::find("mute-c++", StopToken().with_budget(0.2)), Stopped);
+  {
+    const ScopedVariable talks("WACO_TEST_TALKS", "1");
+    const KernelCache cache(Compiler::find("mute-c++"), folder.path() / "kernels");
+    CHECK_THROWS_AS(cache.require_openmp(StopToken().with_budget(0.2)), Stopped);
+  }
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(15));
 }
 
 TEST_CASE("kernel_cache: the second request comes from the cache and works", "[measure]") {

@@ -15,6 +15,7 @@
 
 #include "waco/base/file_replacement.hpp"
 #include "waco/base/log.hpp"
+#include "waco/base/machine.hpp"
 #include "waco/base/thread_places.hpp"
 #include "waco/base/version.hpp"
 
@@ -94,6 +95,7 @@ bool parse_command_line(CLI::App& app, int argc, const char* const* argv, const 
   set_up_log(app.get_name(), options.quiet     ? Verbosity::kQuiet
                              : options.verbose ? Verbosity::kVerbose
                                                : Verbosity::kNormal);
+  limit_parallel_regions(options.threads);
   return true;
 }
 

@@ -92,16 +92,22 @@ EnvironmentError compiler_error(const std::string& command, const std::string& c
       ExitCode::kCompiler);
 }
 
-std::string compiler_output(const std::string& command, const std::vector<std::string>& arguments) {
+constexpr double kAnswerLimit_s = 30;
+
+std::string compiler_output(const std::string& command, const std::vector<std::string>& arguments,
+                            const StopToken& stop) {
   std::vector<std::string> words = command_words(command);
   if (words.empty()) throw compiler_error(command, "no command");
   words.insert(words.end(), arguments.begin(), arguments.end());
   RunResult result;
   try {
-    result = run_process(words, {.timeout_s = 30});
+    result = run_process(words, {.timeout_s = kAnswerLimit_s, .stop = stop});
   } catch (const EnvironmentError& error) {
     throw compiler_error(command, error.what());
   }
+  if (result.stopped) throw Stopped(fmt::format("stopped while compiler '{}' was asked", command));
+  if (result.timed_out)
+    throw compiler_error(command, fmt::format("{} has no answer within {} s", arguments[0], kAnswerLimit_s));
   if (!result.ok()) {
     const std::string first_line = result.err.substr(0, result.err.find('\n'));
     throw compiler_error(command, fmt::format("{} fails: {}", arguments[0],
@@ -127,13 +133,13 @@ int vector_bytes_of(std::string_view macros) {
   return defines(macros, "__AVX__") ? 32 : 16;
 }
 
-CompilerTarget compiler_target(const std::string& command) {
+CompilerTarget compiler_target(const std::string& command, const StopToken& stop) {
   CompilerTarget target;
   target.command = command;
-  const std::string version = compiler_output(command, {"--version"});
+  const std::string version = compiler_output(command, {"--version"}, stop);
   target.version = version.substr(0, version.find('\n'));
   const std::string macros =
-      compiler_output(command, {"-march=native", "-dM", "-E", "-x", "c++", "/dev/null"});
+      compiler_output(command, {"-march=native", "-dM", "-E", "-x", "c++", "/dev/null"}, stop);
   target.isa = isa_of(macros);
   target.vector_bytes = vector_bytes_of(macros);
   target.fingerprint = content_hash(macros);

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "waco/base/signals.hpp"
+
 namespace waco {
 
 /// One kind of data (or unified) cache.
@@ -67,8 +69,8 @@ void from_json(const nlohmann::json& json, CompilerTarget& target);
 std::vector<std::string> command_words(std::string_view command);
 
 /// Asks the compiler about its -march=native target. Throws EnvironmentError with exit code kCompiler when it
-/// can't be run, or fails.
-CompilerTarget compiler_target(const std::string& command);
+/// can't be run, fails or does not answer, and Stopped.
+CompilerTarget compiler_target(const std::string& command, const StopToken& stop = {});
 
 /// The widest vector registers of the target whose predefined macros (`#define NAME ...` lines) are given.
 int vector_bytes_of(std::string_view macros);
@@ -85,6 +87,10 @@ int usable_threads();
 
 /// `threads` as asked for, and all usable ones where none were (0).
 int threads_or_all(int threads);
+
+/// From here on parallel regions that the calling thread begins, and that name no number of threads, run on
+/// threads_or_all(threads): OpenMP's own number knows of no quota, and may be of any size.
+void limit_parallel_regions(int threads);
 
 /// CPUs that this process may run on, numbered as in /proc/cpuinfo; the first of every physical core before
 /// the second ones, so that n threads on the first n CPUs share as little as possible.

@@ -1,4 +1,5 @@
 // What of the machine this process may use: affinity, cgroup limits, OMP_NUM_THREADS and OMP_THREAD_LIMIT.
+#include <omp.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -204,6 +205,10 @@ int usable_threads() {
 
 int threads_or_all(int threads) {
   return threads > 0 ? threads : usable_threads();
+}
+
+void limit_parallel_regions(int threads) {
+  omp_set_num_threads(threads_or_all(threads));
 }
 
 namespace {

@@ -31,10 +31,10 @@ using matrix::CorpusItem;
 
 /// The target of the compiler. Throws EnvironmentError when a matrix could not be measured for want of the
 /// compiler, OpenMP or the worker.
-CompilerTarget usable_target(const std::string& compiler) {
+CompilerTarget usable_target(const std::string& compiler, const StopToken& stop) {
   measure::find_worker({});
-  const measure::KernelCache cache(measure::Compiler::find(compiler));
-  cache.require_openmp();
+  const measure::KernelCache cache(measure::Compiler::find(compiler, stop));
+  cache.require_openmp(stop);
   return cache.compiler().target();
 }
 
@@ -72,7 +72,7 @@ class Collection {
       : options_(options),
         stop_(stop),
         threads_(threads_or_all(options.threads)),
-        target_(usable_target(options.compiler)),
+        target_(usable_target(options.compiler, stop)),
         machine_(describe_machine(target_.command)),
         items_(own_items()),
         file_(options.output, header(), [this](dataset::Record&& record) { ledger_.add(record); }),

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdlib>
 #include <initializer_list>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -73,9 +74,14 @@ std::string describe_programs(const std::string& command) {
 
 namespace {
 
-/// The first few lines around the first error: what a person needs, not a page of notes.
+/// In which compilers report a full disk.
+constexpr std::array kDiskFull = {"No space left on device", "Disk quota exceeded"};
+
+/// The first few lines around the first error, or around what tells of a full disk: what a person needs, not
+/// a page of notes.
 std::string shorten(const std::string& err) {
-  const size_t error = err.find("error:");
+  size_t error = err.find("error:");
+  for (const char* words : kDiskFull) error = std::min(error, err.find(words));
   size_t begin = error == std::string::npos ? 0 : err.rfind('\n', error);
   begin = begin == std::string::npos ? 0 : begin;
   while (begin < err.size() && err[begin] == '\n') ++begin;
@@ -84,13 +90,13 @@ std::string shorten(const std::string& err) {
   return text;
 }
 
-bool says_one_of(const RunResult& run, std::initializer_list<const char*> words) {
+bool says_one_of(const RunResult& run, std::span<const char* const> words) {
   return std::any_of(words.begin(), words.end(),
                      [&](const char* some) { return run.err.find(some) != std::string::npos; });
 }
 
 bool found_disk_full(const RunResult& run) {
-  return says_one_of(run, {"No space left on device", "Disk quota exceeded"});
+  return says_one_of(run, kDiskFull);
 }
 
 /// Whether the machine, not the source, ended the compiler. Drivers report what became of the processes that
@@ -98,19 +104,26 @@ bool found_disk_full(const RunResult& run) {
 bool failed_for_the_machine(const RunResult& run) {
   constexpr std::array kCrashes = {SIGSEGV, SIGABRT, SIGILL, SIGFPE, SIGBUS};
   if (!run.end.exited) return std::find(kCrashes.begin(), kCrashes.end(), run.end.code) == kCrashes.end();
-  return found_disk_full(run) ||
-         says_one_of(run, {"Cannot allocate memory", "out of memory allocating", "memory exhausted",
-                           "Resource temporarily unavailable", "Too many open files", "Input/output error",
-                           "Stale file handle", "Read-only file system", "Killed signal terminated program",
-                           "Terminated signal terminated program", "unable to execute command: Killed",
-                           "unable to execute command: Terminated"});
+  constexpr std::array kOthers = {"Cannot allocate memory",
+                                  "out of memory allocating",
+                                  "memory exhausted",
+                                  "Resource temporarily unavailable",
+                                  "Too many open files",
+                                  "Input/output error",
+                                  "Stale file handle",
+                                  "Read-only file system",
+                                  "Killed signal terminated program",
+                                  "Terminated signal terminated program",
+                                  "unable to execute command: Killed",
+                                  "unable to execute command: Terminated"};
+  return found_disk_full(run) || says_one_of(run, kOthers);
 }
 
 }  // namespace
 
-Compiler Compiler::find(const std::string& command) {
+Compiler Compiler::find(const std::string& command, const StopToken& stop) {
   Compiler compiler;
-  compiler.target_ = remembered_target(command);
+  compiler.target_ = remembered_target(command, stop);
   compiler.identity_ = fmt::format("{}{}\n{}", describe_programs(compiler.target_.command),
                                    compiler.target_.version, compiler.target_.fingerprint);
   return compiler;
@@ -140,11 +153,14 @@ CompileOutcome Compiler::compile(const std::string& source, const std::string& f
   options.environment = {{"TMPDIR", folder.string()}, {"LC_ALL", "C"}};
   const RunResult run = run_process(arguments, options);
   CompileOutcome outcome;
-  outcome.ok = run.ok();
+  std::error_code missing;
+  outcome.ok = run.ok() && fs::exists(folder / "kernel.so", missing);
   outcome.stopped = run.stopped || (!outcome.ok && !run.timed_out && stop());  // a signal may reach both
   if (run.timed_out) {
     outcome.diagnostic = fmt::format("the compiler did not finish within {:.0f} s", timeout_s);
-  } else if (!run.ok()) {
+  } else if (run.ok()) {
+    if (!outcome.ok) outcome.diagnostic = "the compiler wrote nothing";
+  } else {
     outcome.diagnostic = shorten(run.err);
     if (outcome.diagnostic.empty())
       outcome.diagnostic = fmt::format("the compiler ended with {}", run.end.describe());

@@ -21,8 +21,8 @@ struct CompileOutcome {
 
 /// The target of `command`, or of the compiler that is found without one (see Compiler::find), as it was told
 /// within the last day if the program, the processor and the environment are the same, else as it is told
-/// now.
-CompilerTarget remembered_target(const std::string& command);
+/// now. Throws as compiler_target does.
+CompilerTarget remembered_target(const std::string& command, const StopToken& stop = {});
 
 /// Throws EnvironmentError with exit code kCompiler when there is no program of that name, or no compiler is
 /// found without one. Runs nothing.
@@ -31,8 +31,8 @@ void require_compiler_program(const std::string& command);
 class Compiler {
  public:
   /// `command` (may hold several words), or $CXX, or the first of c++, g++, clang++ that is installed. Throws
-  /// EnvironmentError with exit code kCompiler when it can't be run.
-  static Compiler find(const std::string& command = {});
+  /// EnvironmentError with exit code kCompiler when it can't be run, and Stopped.
+  static Compiler find(const std::string& command = {}, const StopToken& stop = {});
   /// One that was found earlier, perhaps on another machine (see noted_compilers.hpp).
   static Compiler noted(CompilerTarget target, std::string identity);
 

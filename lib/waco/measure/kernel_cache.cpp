@@ -3,6 +3,7 @@
 
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -68,6 +69,12 @@ bool takes_entries(const fs::path& folder) {
   return true;
 }
 
+/// Whether the file system of a folder is mounted noexec: no library is loaded from there.
+bool refuses_libraries(const fs::path& folder) {
+  struct statvfs system {};
+  return ::statvfs(folder.c_str(), &system) == 0 && (system.f_flag & ST_NOEXEC) != 0;
+}
+
 /// Serves all inputs of this process, and goes with it.
 fs::path temporary_kernels() {
   static const TemporaryFolder folder("waco-kernels-");
@@ -87,6 +94,13 @@ KernelCache::KernelCache(Compiler compiler, fs::path folder, CacheLimit limit, C
     : compiler_(std::move(compiler)), folder_(std::move(folder)), limit_(limit), compiling_(compiling) {
   if (folder_.empty()) folder_ = kernels_folder_if_any();
   if (!folder_.empty()) make_private_folder(folder_);
+  if (!folder_.empty() && refuses_libraries(folder_)) {
+    spdlog::warn(
+        "{}: is on a file system that is mounted noexec; kernels are not kept for later runs (XDG_CACHE_HOME "
+        "names another place)",
+        folder_.string());
+    folder_.clear();
+  }
   new_folder_ = folder_;
   if (!folder_.empty() && (compiling_ == Compiling::kNever || takes_entries(folder_))) return;
   if (!folder_.empty())
@@ -94,6 +108,11 @@ KernelCache::KernelCache(Compiler compiler, fs::path folder, CacheLimit limit, C
                  folder_.string());
   new_folder_ = temporary_kernels();
   make_private_folder(new_folder_);
+  if (refuses_libraries(new_folder_))
+    throw EnvironmentError(fmt::format(
+        "{}: is on a file system that is mounted noexec, from which no kernel can be loaded; name "
+        "another place by XDG_CACHE_HOME or TMPDIR",
+        new_folder_.string()));
   if (folder_.empty()) folder_ = new_folder_;
 }
 
@@ -168,8 +187,9 @@ std::vector<CompiledKernel> KernelCache::get_all(const std::vector<CompileReques
   return kernels;
 }
 
-fs::path KernelCache::require_openmp() const {
-  const CompiledKernel kernel = get({kOpenMpSource, "-O1"}, 60);
+fs::path KernelCache::require_openmp(const StopToken& stop) const {
+  const CompiledKernel kernel = get({kOpenMpSource, "-O1"}, kCompileLimit_s, stop);
+  if (kernel.stopped) throw Stopped("stopped before anything was compiled");
   if (kernel.ok()) {
     note_compiler(compiler_, folder_);
     return kernel.library;

@@ -54,9 +54,9 @@ CacheLimit kernel_cache_limit();
 class KernelCache {
  public:
   /// Uses `folder`, created with mode 0700 when missing; empty: "kernels" in the user's cache folder or,
-  /// where there is none, in a temporary one, the same for all of a process. From a folder that can't be
-  /// written to, such as one of a read-only file system, kernels are taken; new ones go to that one then.
-  /// Throws EnvironmentError.
+  /// where there is none or libraries can't be loaded from it, in a temporary one, the same for all of a
+  /// process. From a folder that can't be written to, such as one of a read-only file system, kernels are
+  /// taken; new ones go to that one then. Throws EnvironmentError.
   explicit KernelCache(Compiler compiler, std::filesystem::path folder = {},
                        CacheLimit limit = kernel_cache_limit(), Compiling compiling = Compiling::kAllowed);
 
@@ -76,9 +76,9 @@ class KernelCache {
   std::vector<CompiledKernel> get_all(const std::vector<CompileRequest>& requests, int threads,
                                       double timeout_s, const StopToken& stop = {}) const;
 
-  /// Throws EnvironmentError with exit code kCompiler when the compiler can't build OpenMP shared objects;
-  /// else notes it as one that makes kernels here (noted_compilers.hpp). Returns such an object.
-  std::filesystem::path require_openmp() const;
+  /// Throws EnvironmentError with exit code kCompiler when the compiler can't build OpenMP shared objects,
+  /// and Stopped; else notes it as one that makes kernels here (noted_compilers.hpp). Returns such an object.
+  std::filesystem::path require_openmp(const StopToken& stop = {}) const;
 
   std::string key(const CompileRequest& request) const;
   /// Whether get() would find it.

@@ -79,7 +79,7 @@ void note_compiler(const Compiler& compiler, const fs::path& folder) {
                                {"identity", compiler.identity()},
                                {"target", compiler.target()}};
   try {
-    write_file_atomically(file, json.dump(2) + "\n");
+    write_file_atomically(file, json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     set_date();
   } catch (const EnvironmentError& fault) {
     spdlog::debug("{}; runs with --no-compile will not find this compiler's kernels", fault.what());

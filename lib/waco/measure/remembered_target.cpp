@@ -81,16 +81,16 @@ std::string native_cpu() {
   return text;
 }
 
-CompilerTarget remembered_target(const std::string& asked_for) {
+CompilerTarget remembered_target(const std::string& asked_for, const StopToken& stop) {
   const std::string command = choose_command(asked_for);
   const fs::path cache = cache_folder_if_any();
-  if (cache.empty() || !can_be_remembered(command)) return compiler_target(command);
+  if (cache.empty() || !can_be_remembered(command)) return compiler_target(command, stop);
   const fs::path file = cache / file_name_of(command);
   if (auto target = read_target(file, command)) return *target;
-  const CompilerTarget target = compiler_target(command);
+  const CompilerTarget target = compiler_target(command, stop);
   try {
     const nlohmann::json json = {{"format", kFormat}, {"version", kVersion}, {"target", target}};
-    write_file_atomically(file, json.dump(2) + "\n");
+    write_file_atomically(file, json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   } catch (const EnvironmentError& error) {
     spdlog::debug("{}; the compiler is asked again next time", error.what());
   }

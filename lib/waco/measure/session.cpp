@@ -51,12 +51,12 @@ class Session::State {
         problem_(problem),
         options_(std::move(options)),
         threads_(threads_or_all(options_.threads)),
-        cache_(options_.kernels_of ? *options_.kernels_of : Compiler::find(options_.compiler),
+        cache_(options_.kernels_of ? *options_.kernels_of : Compiler::find(options_.compiler, options_.stop),
                options_.cache_folder, kernel_cache_limit(),
                options_.kernels_of ? Compiling::kNever : Compiling::kAllowed),
         runner_(tensor, problem, threads_, options_) {
     WACO_ASSERT(tensor.order() == schedule::sparse_order(problem.op));
-    if (!options_.kernels_of) cache_.require_openmp();
+    if (!options_.kernels_of) cache_.require_openmp(options_.stop);
     pos_bytes_ = usual_pos_bytes(tensor);
   }
 
@@ -197,6 +197,9 @@ class Session::State {
       const std::string what =
           fmt::format("fixed_csr can't be measured ({}): {}", name(measurement.status), measurement.message);
       if (measurement.status == Status::kCompile) throw EnvironmentError(what, ExitCode::kCompiler);
+      // What OpenMP says where the job may have no more threads, which the next input would meet as well.
+      if (measurement.message.find("Thread creation failed") != std::string::npos)
+        throw EnvironmentError(fmt::format("{}; raise the limit of threads, or use fewer (--threads)", what));
       const bool wrong = measurement.status == Status::kWrong;
       throw Unmeasurable(what, wrong ? ExitCode::kVerification : ExitCode::kFailed);
     }

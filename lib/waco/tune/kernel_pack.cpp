@@ -117,7 +117,7 @@ std::vector<schedule::Problem> usual_problems(schedule::ValueType type) {
 std::vector<measure::CompileRequest> choose_kernels(const TuneOptions& tuning, const PackOptions& options,
                                                     const StopToken& stop) {
   const int threads = tuning.num_threads();
-  const CompilerTarget target = measure::remembered_target(tuning.compiler);
+  const CompilerTarget target = measure::remembered_target(tuning.compiler, stop);
   const model::Ceilings ceilings =
       model::load_or_measure_ceilings(threads, cache_folder()).with_vectors_of(target.vector_bytes);
   Ballot ballot(tuning.problem, target.vector_bytes);
@@ -141,8 +141,11 @@ std::vector<measure::CompileRequest> choose_kernels(const TuneOptions& tuning, c
 
 PackReport prepare_kernels(const TuneOptions& tuning, const PackOptions& options, const StopToken& stop) {
   const int threads = tuning.num_threads();
-  const measure::KernelCache cache(measure::Compiler::find(tuning.compiler), cache_folder() / "kernels");
-  cache.require_openmp();
+  const std::filesystem::path folder = cache_folder() / "kernels";
+  const measure::KernelCache cache(measure::Compiler::find(tuning.compiler, stop), folder);
+  if (cache.folder() != folder)
+    throw EnvironmentError(fmt::format("{}: kernels can't be loaded from there", folder.string()));
+  cache.require_openmp(stop);
   PackReport report;
   const auto start = Clock::now();
   const std::vector<measure::CompileRequest> chosen = choose_kernels(tuning, options, stop);

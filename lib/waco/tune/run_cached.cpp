@@ -13,7 +13,7 @@ using schedule::SuperSchedule;
 /// What code is made for. Ranking alone needs no kernel, and takes what is known of kernels only where no
 /// compiler is to be asked.
 CompilerTarget Run::target() {
-  if (!options_.no_compile) return measure::remembered_target(options_.compiler);
+  if (!options_.no_compile) return measure::remembered_target(options_.compiler, signals_);
   const auto choose = [this] {
     kernels_of_ = measure::compiler_of_kernels(tensor_, options_.problem, options_.compiler);
     return kernels_of_->target();
@@ -22,10 +22,10 @@ CompilerTarget Run::target() {
   try {
     choose();
   } catch (const EnvironmentError&) {
-    return measure::remembered_target(options_.compiler);
+    return measure::remembered_target(options_.compiler, signals_);
   }
   try {
-    return measure::remembered_target(options_.compiler);
+    return measure::remembered_target(options_.compiler, signals_);
   } catch (const EnvironmentError&) {
     return kernels_of_->target();
   }
@@ -34,8 +34,8 @@ CompilerTarget Run::target() {
 /// The kernels that are there already, which is all it looks for.
 std::shared_ptr<const measure::KernelCache> Run::kernels() const {
   return std::make_shared<const measure::KernelCache>(
-      kernels_of_ ? *kernels_of_ : measure::Compiler::find(options_.compiler), std::filesystem::path{},
-      measure::kernel_cache_limit(), measure::Compiling::kNever);
+      kernels_of_ ? *kernels_of_ : measure::Compiler::find(options_.compiler, signals_),
+      std::filesystem::path{}, measure::kernel_cache_limit(), measure::Compiling::kNever);
 }
 
 bool Run::is_compiled(const measure::KernelCache& cache, const SuperSchedule& point) const {
