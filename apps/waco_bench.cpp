@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <exception>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -28,6 +29,38 @@ namespace {
 using namespace waco;
 using namespace waco::bench;
 
+/// For people: on stdout, unless that carries records or the page.
+void say(const Options& options, const std::string& text) {
+  const bool has_page = !options.html_file.empty() && same_descriptor(options.html_file, "-");
+  if (!options.jsonl && !has_page) return print_to_stdout(text);
+  if (!options.common.quiet) print_to_stderr(text);
+}
+
+/// Files first: whoever reads stdout may have gone. Where files can't be written stdout is all that is left.
+void write_and_show(const std::function<void()>& write, const std::function<void()>& show) {
+  try {
+    write();
+  } catch (...) {
+    show();
+    throw;
+  }
+  show();
+}
+
+/// Where nothing was measured an older page is worth more than none.
+void write_page(const Options& options, const std::vector<Record>& records) {
+  if (options.html_file.empty()) return;
+  if (records.empty()) return spdlog::warn("{} is not written, as there is no record", options.html_file);
+  write_file_atomically(options.html_file, html_report(records));
+  log_written(options.html_file);
+}
+
+std::string summaries_of(const std::vector<Record>& records) {
+  std::string text;
+  for (const auto& group : by_problem(records)) text += to_table(summarize(group));
+  return text;
+}
+
 /// A whole run over several matrices.
 class Run {
  public:
@@ -42,12 +75,17 @@ class Run {
   ExitCode take() {
     size_t num_failed = 0, num_begun = 0;
     ExitCode last = ExitCode::kDone;
-    for (const std::string& path : options_.matrices) {
-      if (stop_() || machine_failed_) break;
-      ++num_begun;
-      const ExitCode code = guarded_one(path);
-      if (code != ExitCode::kDone) last = code;
-      num_failed += code != ExitCode::kDone ? 1 : 0;
+    try {
+      for (const std::string& path : options_.matrices) {
+        if (stop_() || machine_failed_) break;
+        ++num_begun;
+        const ExitCode code = guarded_one(path);
+        if (code != ExitCode::kDone) last = code;
+        num_failed += code != ExitCode::kDone ? 1 : 0;
+      }
+    } catch (const ReaderGone&) {
+      write_page(options_, records());
+      throw;
     }
     if (num_begun < options_.matrices.size() && machine_failed_)
       spdlog::warn("ended early, as the other matrices would fail like {}", options_.matrices[num_begun - 1]);
@@ -94,19 +132,11 @@ class Run {
     return hand_over(arena_.hold(std::move(input.tensor), given, stop_));
   }
 
-  /// Files first: whoever reads stdout may have gone. Where there is no room for files stdout is all that is
-  /// left of the run.
   ExitCode hand_over(Record record) {
     const nlohmann::ordered_json line = to_json(record, options_.command);
     const ExitCode code = code_of(record);
     const std::string table = to_table(record) + "\n";
-    try {
-      keep(line, std::move(record));
-    } catch (...) {
-      show(line, table);
-      throw;
-    }
-    show(line, table);
+    write_and_show([&] { keep(line, std::move(record)); }, [&] { show(line, table); });
     return code;
   }
 
@@ -119,30 +149,25 @@ class Run {
 
   void show(const nlohmann::ordered_json& line, const std::string& table) {
     if (options_.jsonl) print_to_stdout(line_text(line) + "\n");
-    if (!told_ceilings_) say(to_table(arena_.ceilings()) + "\n");
+    if (!told_ceilings_) say(options_, to_table(arena_.ceilings()) + "\n");
     told_ceilings_ = true;
-    say(table);
+    say(options_, table);
   }
 
+  /// Files may hold plans that could not be set up, which says nothing of their results.
   static ExitCode code_of(const Record& record) {
     const Entry* waco = record.find(kWaco);
-    return waco != nullptr && waco->ok() ? ExitCode::kDone : ExitCode::kVerification;
+    if (waco != nullptr && waco->ok()) return ExitCode::kDone;
+    return waco != nullptr && waco->failed_verification() ? ExitCode::kVerification : ExitCode::kFailed;
   }
+
+  const std::vector<Record>& records() const { return file_ ? file_->records() : records_; }
 
   void finish() {
-    const std::vector<Record>& records = file_ ? file_->records() : records_;
-    if (!options_.html_file.empty()) {
-      write_file_atomically(options_.html_file, html_report(records));
-      log_written(options_.html_file);
-    }
-    if (records.size() > 1)
-      for (const auto& group : by_problem(records)) say(to_table(summarize(group)));
-  }
-
-  /// For people: on stdout, unless that carries records.
-  void say(const std::string& text) const {
-    if (!options_.jsonl) return print_to_stdout(text);
-    if (!options_.common.quiet) print_to_stderr(text);
+    write_and_show([&] { write_page(options_, records()); },
+                   [&] {
+                     if (records().size() > 1) say(options_, summaries_of(records()));
+                   });
   }
 
   static std::optional<tune::TunedPlans> read_plans(const std::string& file) {
@@ -162,12 +187,9 @@ class Run {
 
 ExitCode report(const Options& options) {
   const std::vector<Record> records = read_records(options.report_files);
-  if (!options.html_file.empty()) write_file_atomically(options.html_file, html_report(records));
-  if (options.markdown)
-    print_to_stdout(markdown_report(records));
-  else
-    for (const auto& group : by_problem(records)) print_to_stdout(to_table(summarize(group)));
   if (records.empty()) spdlog::warn("no record");
+  write_and_show([&] { write_page(options, records); },
+                 [&] { say(options, options.markdown ? markdown_report(records) : summaries_of(records)); });
   return ExitCode::kDone;
 }
 

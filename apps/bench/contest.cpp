@@ -35,23 +35,6 @@ SuperSchedule balanced_csr(const schedule::Problem& problem, int threads) {
   return schedule::canonical(point);
 }
 
-/// Bounds of all, and the speedup of those that were not in the rounds.
-void complete(Record& record, const Work& work) {
-  const Entry& baseline = record.entries.front();
-  const bool f64 = record.problem.type == schedule::ValueType::kF64;
-  const int cores = num_cores(record.threads);
-  std::vector<double> rejected;
-  for (Entry& entry : record.entries) {
-    entry.bound = bound_of(work, entry.stored_bytes, record.ceilings, record.threads, cores, f64);
-    if (entry.ok()) rejected.push_back(entry.rejected_share);
-    if (!entry.censored || !entry.ok()) continue;
-    const double speedup = speedup_over(&entry, &baseline);
-    entry.speedup = {speedup, speedup, speedup};
-  }
-  if (const std::string busy = measure::busy_warning(rejected, record.threads); !busy.empty())
-    record.warnings.push_back(busy);
-}
-
 /// What became of the first candidate that failed, which stands for all.
 std::string why_not(const tune::TuneResult& tuned) {
   for (const tune::Candidate& candidate : tuned.candidates) {
@@ -78,12 +61,52 @@ ExitCode failure_of(const tune::TuneResult& tuned) {
                                                                                  : ExitCode::kFailed;
 }
 
+/// Throws where there is no fixed_csr to compare with.
+void require_baseline(const Record& record) {
+  const Entry& baseline = record.entries.at(0);
+  if (!baseline.ok())
+    throw measure::Unmeasurable(fmt::format("{}: fixed_csr can't be measured ({}): {}", record.matrix.name,
+                                            baseline.status, baseline.message));
+}
+
 /// A record of a plan that was not searched to the end, or without some of the peers, would be kept as whole.
 void check_going_on(const std::string& matrix, const StopToken& stop) {
   if (stop()) throw Stopped(fmt::format("{}: stopped by {} before it was timed", matrix, stop.reason()));
 }
 
 }  // namespace
+
+void complete(Record& record, const Work& work) {
+  const Entry& baseline = record.entries.front();
+  const bool f64 = record.problem.type == schedule::ValueType::kF64;
+  const int cores = num_cores(record.threads);
+  std::vector<double> rejected;
+  for (Entry& entry : record.entries) {
+    entry.bound = bound_of(work, entry.stored_bytes, record.ceilings, record.threads, cores, f64);
+    if (!entry.ok()) continue;
+    if (entry.censored) {
+      const double speedup = baseline.time_ns.median / entry.time_ns.median;
+      entry.speedup = {speedup, speedup, speedup};
+    } else {
+      rejected.push_back(entry.rejected_share);
+    }
+  }
+  if (const std::string busy = measure::busy_warning(rejected, record.threads); !busy.empty())
+    record.warnings.push_back(busy);
+}
+
+void require_set_up(const Record& record, const Entry& entry) {
+  if (entry.ok() || entry.failed_verification()) return;
+  throw measure::Unmeasurable(
+      fmt::format("{}: its plan can't be timed ({}): {}", record.matrix.name, entry.status, entry.message));
+}
+
+std::string thread_warning(const GivenPlan& given, int threads) {
+  const int own = given.plan.threads;
+  if (own == 0 || own == threads) return {};
+  return fmt::format("the plan of {} was found for {} {}, and is timed with {}: another may be better",
+                     given.file, own, own == 1 ? "thread" : "threads", threads);
+}
 
 Arena::Arena(ContestOptions options)
     : options_(std::move(options)), cache_(measure::Compiler::find(options_.tuning.compiler)) {
@@ -132,23 +155,26 @@ Record Arena::hold(matrix::SparseTensor tensor, const std::optional<GivenPlan>& 
   record.flops = work.flops;
   record.ceilings = ceilings_;
   record.warnings = tuned.warnings;
+  if (given)
+    if (const std::string other = thread_warning(*given, tuned.threads); !other.empty())
+      record.warnings.push_back(other);
 
   {
     const InitialThreadPinned pinned;
     Contestants contest(std::move(tensor), cache_, record);
     contest.add_fixed_csr(kFixedCsr);
-    if (!record.entries[0].ok())
-      throw measure::Unmeasurable(fmt::format("{}: fixed_csr can't be measured ({}): {}", record.matrix.name,
-                                              record.entries[0].status, record.entries[0].message));
+    require_baseline(record);
     contest.add_point(kBalancedCsr, balanced_csr(record.problem, record.threads));
     if (tuned.best->is_baseline) {
       contest.add_fixed_csr(kWaco);
     } else {
       contest.add_point(kWaco, tuned.best->point);
     }
+    require_set_up(record, record.entries.back());
     contest.add_peers(options_.peers, stop);
     check_going_on(record.matrix.name, stop);
     contest.time_all(timing_of(options_.tuning.effort));
+    require_baseline(record);  // every speedup is over it
   }
   complete(record, work);  // counts the cores that this thread may use
   return record;

@@ -25,6 +25,17 @@ struct GivenPlan {
   std::string file;      ///< that holds it
 };
 
+/// What a reader of the times should know of a plan that was found for another number of threads, or nothing.
+std::string thread_warning(const GivenPlan& given, int threads);
+
+/// Throws measure::Unmeasurable where a contestant of ours could not be compiled or packed, as for lack of
+/// memory: that says nothing of its kernel, and a record would keep it for ever.
+void require_set_up(const Record& record, const Entry& entry);
+
+/// After timing: bounds of all entries, the speedup of those that were not in the rounds, and a warning where
+/// the others were disturbed in them.
+void complete(Record& record, const Work& work);
+
 /// What all matrices of a run share: the compiler, the cache of kernels, the machine's ceilings.
 class Arena {
  public:
@@ -35,8 +46,8 @@ class Arena {
   const ContestOptions& options() const { return options_; }
 
   /// Tunes (or verifies the given plan), sets up, verifies and times all contestants. Throws what tune::tune
-  /// throws, measure::Unmeasurable when no plan or not fixed_csr can be verified on this matrix, and
-  /// Stopped when it is asked to stop before the end; a peer that fails is an entry that says so.
+  /// throws, measure::Unmeasurable when no plan or not fixed_csr can be verified or set up on this matrix,
+  /// and Stopped when it is asked to stop before the end; a peer that fails is an entry that says so.
   Record hold(matrix::SparseTensor tensor, const std::optional<GivenPlan>& given,
               const StopToken& stop) const;
 

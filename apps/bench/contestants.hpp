@@ -28,7 +28,8 @@ class Contestants {
   /// Those that do not take part go to `record.absent`. Ends early when it is asked to stop.
   void add_peers(const std::vector<Peer>& peers, const StopToken& stop);
 
-  /// Times all that are verified and not censored. A peer that fails meanwhile is left out, and says so.
+  /// Times all that are verified and not censored, and verifies them once more: what was right before has to
+  /// be so after thousands of calls. A peer that fails meanwhile is left out, and says so.
   void time_all(const measure::TimingOptions& options);
 
  private:
@@ -41,8 +42,12 @@ class Contestants {
   void add_kernel(const char* name, const schedule::SuperSchedule& point, bool fixed_csr);
   void add_peer(const Peer& peer, const PeerInput& input);
   void take(const measure::Preparation& preparation, Entry& entry);
-  /// Lets go of the peer of an entry that is not ok.
-  void drop_peer(size_t n);
+  /// Times a few more calls of a censored peer, which takes part in the rounds if they are fast enough.
+  void call_again(size_t n);
+  /// Runs one that was timed, and compares its result.
+  void check_again(size_t n);
+  /// Says what became of an entry that is not ok, and lets go of its peer.
+  void drop(size_t n);
   std::function<void()> call_of(size_t n);
 
   const measure::KernelCache& cache_;

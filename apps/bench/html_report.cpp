@@ -48,11 +48,14 @@ std::string style() {
   return text;
 }
 
-/// A cell that stands out where ours lost.
-std::string cell(double value, bool may_lose = false) {
-  return may_lose && value > 0 && value < kClearLoss
-             ? fmt::format("<td class=\"bad\">{}</td>", factor(value, kNoFactor))
-             : fmt::format("<td>{}</td>", factor(value, kNoFactor));
+std::string cell(double value) {
+  return fmt::format("<td>{}</td>", factor(value, kNoFactor));
+}
+
+/// Our speedup, with its text: stands out where ours lost.
+std::string cell(double speedup, const std::string& text) {
+  return fmt::format("<td{}>{}</td>", speedup > 0 && speedup < kClearLoss ? " class=\"bad\"" : "",
+                     escape_html(text));
 }
 
 std::vector<SpeedupCurve> curves_of(const std::vector<const Record*>& group, const Summary& summary) {
@@ -78,13 +81,16 @@ std::string standings_table(const Summary& summary) {
   for (const Standing& standing : summary.standings)
     text += fmt::format("<tr><td>{}</td><td>{}</td>{}{}{}<td>{}</td><td>{}</td><td>{}</td></tr>\n",
                         escape_html(standing.name), standing.num_matrices, cell(standing.over_fixed_csr),
-                        cell(standing.over_balanced_csr), cell(standing.waco_over_it, true),
+                        cell(standing.over_balanced_csr),
+                        cell(standing.waco_over_it, factor(standing.waco_over_it, kNoFactor)),
                         percent(standing.share_of_bound), standing.num_best, standing.num_wrong);
   return text + "</table>\n";
 }
 
 std::string remarks(const Summary& summary) {
   std::string text;
+  for (const std::string& note : censored_notes(summary))
+    text += fmt::format("<p class=\"soft\">{}</p>\n", escape_html(note));
   for (const std::string& remark : summary.remarks)
     text += fmt::format("<p class=\"soft\">{}</p>\n", escape_html(remark));
   return text;
@@ -94,11 +100,14 @@ std::string verdict(const Summary& summary) {
   if (summary.num_with_peers == 0)
     return "<p>No library took part: fixed_csr is all there is to compare with.</p>\n";
   return fmt::format(
-      "<p>waco over the best peer of each matrix: <strong>{:.2f}x</strong> (geometric mean of {} matrices); "
-      "below "
-      "{:.2f}x on {}. The best peer over fixed_csr: {:.2f}x.</p>\n",
-      summary.waco_over_best_peer, summary.num_with_peers, kClearLoss, summary.losses.size(),
-      summary.best_peer_over_fixed_csr);
+      "<p>waco over the best peer of each matrix: <strong>{:.2f}x</strong> (geometric mean of {} "
+      "matrices{}); "
+      "below {:.2f}x on {}. The best peer over fixed_csr: {:.2f}x.</p>\n",
+      summary.waco_over_best_peer, summary.num_with_peers,
+      summary.num_rough > 0
+          ? fmt::format(", on {} of which that peer got a few calls only", summary.num_rough)
+          : "",
+      kClearLoss, summary.losses.size(), summary.best_peer_over_fixed_csr);
 }
 
 std::string peer_cell(const Record& record, const std::string& name) {
@@ -123,20 +132,23 @@ std::string matrices_table(const std::vector<const Record*>& group, const Summar
     const Entry* baseline = record->find(kFixedCsr);
     const Entry* waco = record->find(kWaco);
     const bool ok = waco != nullptr && waco->ok();
+    const double over_peer = speedup_over(waco, record->best_peer());
     text += fmt::format("<tr><td title=\"{}; {}\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>{}",
                         escape_html(record->plan), escape_html(origin_text(*record)),
                         escape_html(record->matrix.name), record->matrix.num_nonzeros,
                         baseline ? tune::time_text(baseline->time_ns.median) : "–",
                         ok ? tune::time_text(waco->time_ns.median) : "failed",
                         ok ? fmt::format("{}, {}", percent(waco->bound_share()), waco->bound.binding()) : "–",
-                        cell(speedup_over(waco, record->best_peer()), true));
+                        cell(over_peer, over_best_peer(*record, kNoFactor)));
     for (const Standing& standing : summary.standings)
       if (standing.name != kFixedCsr) text += peer_cell(*record, standing.name);
     text += "</tr>\n";
   }
   return text +
          "</table></div>\n<p class=\"soft\">Columns of contestants: speedup over fixed_csr. Point at a cell "
-         "for its time, at a matrix for its plan.</p>\n";
+         "for its time, at a matrix for its plan. Behind &lt; and &gt; are rough figures, of a peer that got "
+         "a "
+         "few calls only.</p>\n";
 }
 
 std::string section(std::vector<const Record*> group) {
@@ -145,6 +157,7 @@ std::string section(std::vector<const Record*> group) {
             [](const Record* a, const Record* b) { return a->matrix.num_nonzeros < b->matrix.num_nonzeros; });
   return fmt::format("<h2>{}, {} threads, {} matrices</h2>\n",
                      escape_html(schedule::to_text(summary.problem)), summary.threads, summary.num_matrices) +
+         fmt::format("<p class=\"soft\">{}</p>\n", escape_html(to_table(group[0]->ceilings))) +
          verdict(summary) + speedup_chart(curves_of(group, summary)) + standings_table(summary) +
          remarks(summary) + matrices_table(group, summary);
 }
@@ -157,10 +170,7 @@ std::string html_report(const std::vector<Record>& records) {
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
       "<title>waco-bench</title>\n<style>" +
       style() + "</style>\n</head>\n<body>\n<h1>waco-bench</h1>\n";
-  if (!records.empty())
-    text += fmt::format("<p class=\"soft\">{}</p>\n", escape_html(to_table(records[0].ceilings)));
-  else
-    text += "<p>No matrix was measured.</p>\n";
+  if (records.empty()) text += "<p>No matrix was measured.</p>\n";
   for (const auto& group : by_problem(records)) text += section(group);
   return text + fmt::format("<p class=\"soft\">Written by {}.</p>\n</body>\n</html>\n",
                             escape_html(version_line("waco-bench")));

@@ -22,7 +22,9 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 unreadable input, 4 verification failed
 6 some of several matrices failed.)";
 
 void check(const Options& options) {
-  if (options.report) return refuse_same_files(options.report_files, {{"--html", options.html_file}});
+  if (options.report)
+    return refuse_same_files(options.report_files,
+                             {{"--html", options.html_file}, {"--markdown", options.markdown ? "-" : ""}});
   if (!options.list_peers && options.matrices.empty())
     throw UsageError(fmt::format("MATRIX is required (see {} --help)", kProgram));
   std::vector<std::string> inputs = options.matrices;

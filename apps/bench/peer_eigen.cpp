@@ -9,6 +9,12 @@
 namespace waco::bench {
 namespace {
 
+#ifdef WACO_NATIVE_EIGEN
+constexpr const char* kRemark = "compiled with -O3 -march=native and OpenMP";
+#else
+constexpr const char* kRemark = "compiled with -O3 and OpenMP, without -march=native";
+#endif
+
 template <class T>
 class EigenRun : public PreparedPeer {
  public:
@@ -60,7 +66,7 @@ Library eigen_library() {
   return {"eigen",
           "Eigen",
           version,
-          "compiled with -O3 -march=native and OpenMP",
+          kRemark,
           {{"eigen", "eigen", "row-major sparse times dense", refusal, prepare}}};
 }
 

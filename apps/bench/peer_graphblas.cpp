@@ -223,7 +223,7 @@ Library graphblas_library() {
   return {"graphblas",
           "SuiteSparse:GraphBLAS",
           version,
-          "accumulates into a full, zeroed result; 64-bit indices",
+          "accumulates into a full, zeroed result; 64-bit indices; Debian's build is for generic x86-64",
           {{"graphblas", "graphblas", "mxm, in sddmm masked by A", refusal,
             [](const PeerInput& input) { return std::make_unique<GraphblasRun>(input); }}}};
 }

@@ -1,9 +1,12 @@
 // The environment of a pinned OpenMP pool.
 #include "apps/bench/pinning.hpp"
 
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <string>
 
@@ -31,8 +34,9 @@ void restart_with_pinned_threads(int threads, char** argv) {
     return;
   for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
   ::setenv("GLIBC_TUNABLES", tunables.empty() ? kHugePages : (tunables + ":" + kHugePages).c_str(), 1);
-  // Where that fails the run goes on, merely not pinned.
   ::execv(program_file().c_str(), argv);
+  spdlog::warn("{} can't be started anew ({}): threads are not pinned, and there are no huge pages unasked",
+               program_file().string(), std::strerror(errno));
 }
 
 }  // namespace waco::bench

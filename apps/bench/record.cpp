@@ -22,7 +22,7 @@ ordered_json bound_json(const Entry& entry) {
 }
 
 ordered_json entry_json(const Entry& entry, double flops) {
-  const bool timed = entry.ok() && entry.time_ns.median > 0;
+  const bool timed = entry.timed();
   return {{"name", entry.name},
           {"library", entry.library},
           {"note", entry.note},
@@ -118,16 +118,14 @@ const Entry* Record::find(std::string_view name) const {
 const Entry* Record::best_peer() const {
   const Entry* best = nullptr;
   for (const Entry& entry : entries)
-    if (entry.is_peer() && entry.ok() && entry.time_ns.median > 0 &&
-        (best == nullptr || entry.time_ns.median < best->time_ns.median))
+    if (entry.is_peer() && entry.timed() && (best == nullptr || entry.speedup.median > best->speedup.median))
       best = &entry;
   return best;
 }
 
 double speedup_over(const Entry* own, const Entry* other) {
-  if (own == nullptr || other == nullptr || !own->ok() || !other->ok()) return 0;
-  if (own->time_ns.median <= 0 || other->time_ns.median <= 0) return 0;
-  return other->time_ns.median / own->time_ns.median;
+  if (own == nullptr || other == nullptr || !own->timed() || !other->timed()) return 0;
+  return own->speedup.median / other->speedup.median;
 }
 
 ordered_json to_json(const Record& record, const std::string& command) {

@@ -22,6 +22,10 @@ inline constexpr const char* kFixedCsr = "fixed_csr";
 inline constexpr const char* kBalancedCsr = "balanced_csr";
 inline constexpr const char* kWaco = "waco";
 
+/// Peers slower than this many times fixed_csr get a few calls only: they would stretch every round of the
+/// others.
+inline constexpr double kCensorRatio = 8;
+
 /// One contestant's result.
 struct Entry {
   std::string name;
@@ -33,7 +37,7 @@ struct Entry {
   std::vector<double> samples_ns;  ///< time of one call, by round
   measure::Estimate time_ns;
   measure::Estimate speedup;  ///< over fixed_csr, by round
-  bool censored = false;      ///< much slower than fixed_csr: a few calls only, and no interval
+  bool censored = false;  ///< slower than fixed_csr by kCensorRatio: the fastest of a few calls, no interval
   double rejected_share = 0;  ///< of the samples, because a thread was switched out
   double max_rel_error = 0;
   double setup_ns = 0;       ///< packing of our kernels; inspecting, converting, tuning of a peer
@@ -41,6 +45,9 @@ struct Entry {
   Bound bound;
 
   bool ok() const { return status == "ok"; }
+  /// It was run, and gave no right result.
+  bool failed_verification() const { return status == "wrong" || status == "crash" || status == "timeout"; }
+  bool timed() const { return ok() && time_ns.median > 0 && speedup.median > 0; }
   bool is_peer() const { return !library.empty(); }
   /// Share of the time that the bound explains; 0 when it was not timed.
   double bound_share() const { return time_ns.median > 0 ? bound.ns() / time_ns.median : 0; }
@@ -85,7 +92,8 @@ struct Record {
   const Entry* best_peer() const;
 };
 
-/// The median of `other` over that of `own`: how many times faster `own` is. 0 unless both were timed.
+/// How many times faster `own` is: the quotient of their speedups over fixed_csr, which compare times of the
+/// same rounds. 0 unless both were timed.
 double speedup_over(const Entry* own, const Entry* other);
 
 /// One line of a file; `command` goes to the header.

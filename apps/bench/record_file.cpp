@@ -31,6 +31,34 @@ Found read_file_of_records(const std::filesystem::path& file) {
   return found;
 }
 
+/// Records of several reads: of those of one matrix, problem and number of threads the last counts.
+class LastOfEach {
+ public:
+  /// Warns where some of the records, which are from `file`, take the place of others.
+  void add(std::vector<Record> records, const std::string& file) {
+    size_t num_repeated = 0;
+    for (Record& record : records) {
+      const auto [entry, is_new] = places_.try_emplace(
+          {record.matrix.hash, record.matrix.name, schedule::to_text(record.problem), record.threads},
+          records_.size());
+      if (is_new) {
+        records_.push_back(std::move(record));
+      } else {
+        records_[entry->second] = std::move(record);
+        ++num_repeated;
+      }
+    }
+    if (num_repeated > 0)
+      spdlog::warn("{}: {} of its records take the place of earlier ones of the same matrix and problem",
+                   file, num_repeated);
+  }
+  std::vector<Record>& records() { return records_; }
+
+ private:
+  std::vector<Record> records_;
+  std::map<std::tuple<std::string, std::string, std::string, int>, size_t> places_;
+};
+
 bool is_of(const Record& record, const std::string& matrix_hash, const std::string& matrix_name,
            const schedule::Problem& problem, int threads) {
   return record.matrix.hash == matrix_hash && record.matrix.name == matrix_name &&
@@ -40,36 +68,24 @@ bool is_of(const Record& record, const std::string& matrix_hash, const std::stri
 }  // namespace
 
 std::vector<Record> read_records(const std::vector<std::string>& files) {
-  std::vector<Record> records;
-  std::map<std::tuple<std::string, std::string, std::string, int>, size_t> places;
+  LastOfEach all;
   for (const std::string& file : files) {
     std::vector<Record> own = read_file_of_records(file).records;
+    const std::vector<Record>& records = all.records();
     if (!records.empty() && !own.empty() && !same_hardware(records[0].machine, own[0].machine))
       throw InputError(file, 0,
                        fmt::format("holds times of {}, and the files before it of {}",
                                    own[0].machine.cpu_model, records[0].machine.cpu_model));
-    size_t num_repeated = 0;
-    for (Record& record : own) {
-      const auto [entry, is_new] = places.try_emplace(
-          {record.matrix.hash, record.matrix.name, schedule::to_text(record.problem), record.threads},
-          records.size());
-      if (is_new) {
-        records.push_back(std::move(record));
-      } else {
-        records[entry->second] = std::move(record);
-        ++num_repeated;
-      }
-    }
-    if (num_repeated > 0)
-      spdlog::warn("{}: {} of its records take the place of earlier ones of the same matrix and problem",
-                   file, num_repeated);
+    all.add(std::move(own), file);
   }
-  return records;
+  return std::move(all.records());
 }
 
 RecordFile::RecordFile(const std::filesystem::path& file, const Machine& machine) : appender_(file) {
   Found found = read_file_of_records(file);
-  records_ = std::move(found.records);
+  LastOfEach all;
+  all.add(std::move(found.records), file.string());
+  records_ = std::move(all.records());
   if (!records_.empty() && !same_hardware(records_[0].machine, machine))
     throw InputError(file.string(), 0,
                      fmt::format("holds times of {}, and this is {}; name another file",

@@ -19,8 +19,8 @@ std::vector<Record> read_records(const std::vector<std::string>& files);
 /// A file that grows by a line for each record.
 class RecordFile {
  public:
-  /// Reads what is there; a torn last line is cut off. Throws InputError as read_records does, and when the
-  /// records are of another machine than `machine`.
+  /// Reads what is there, as read_records does; a torn last line is cut off. Throws InputError as
+  /// read_records does, and when the records are of another machine than `machine`.
   RecordFile(const std::filesystem::path& file, const Machine& machine);
 
   const std::vector<Record>& records() const { return records_; }

@@ -1,5 +1,5 @@
 // Which libraries there are, and which of their peers take part.
-#include <algorithm>
+#include <set>
 
 #include "apps/bench/libraries.hpp"
 #include "waco/base/error.hpp"
@@ -81,25 +81,23 @@ std::vector<Library> all_libraries() {
 
 std::vector<Peer> choose_peers(const std::vector<Library>& libraries, const std::vector<std::string>& names) {
   std::vector<Peer> chosen;
-  if (names == std::vector<std::string>{"none"}) return chosen;
-  std::vector<bool> found(names.size(), false);
+  const std::set<std::string> wanted(names.begin(), names.end());
+  if (wanted == std::set<std::string>{"none"}) return chosen;
+  std::set<std::string> unknown = wanted;
   for (const Library& library : libraries) {
-    const auto by_library = std::find(names.begin(), names.end(), library.name);
-    if (by_library != names.end()) {
-      if (!library.available()) throw UsageError(fmt::format("--peers {}: {}", library.name, library.remark));
-      found[by_library - names.begin()] = true;
-    }
+    const bool by_library = wanted.contains(library.name);
+    if (by_library && !library.available())
+      throw UsageError(fmt::format("--peers {}: {}", library.name, library.remark));
+    unknown.erase(library.name);
     for (const Peer& peer : library.peers) {
-      const auto by_name = std::find(names.begin(), names.end(), peer.name);
-      if (by_name != names.end()) found[by_name - names.begin()] = true;
-      if (!names.empty() && by_library == names.end() && by_name == names.end()) continue;
+      unknown.erase(peer.name);
+      if (!wanted.empty() && !by_library && !wanted.contains(peer.name)) continue;
       chosen.push_back(peer);
       chosen.back().remark = library.remark;
     }
   }
-  for (size_t n = 0; n < names.size(); ++n)
-    if (!found[n])
-      throw UsageError(fmt::format("--peers {}: there is no such peer; see --list-peers", names[n]));
+  if (!unknown.empty())
+    throw UsageError(fmt::format("--peers {}: there is no such peer; see --list-peers", *unknown.begin()));
   return chosen;
 }
 

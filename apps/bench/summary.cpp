@@ -1,6 +1,8 @@
 // Geometric means and counts over records.
 #include "apps/bench/summary.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -36,6 +38,7 @@ Standing standing_of(const std::string& name, const std::vector<const Record*>& 
     over_balanced.add(speedup_over(entry, record->find(kBalancedCsr)));
     waco_over_it.add(speedup_over(record->find(kWaco), entry));
     standing.num_best += record->best_peer() == entry ? 1 : 0;
+    standing.num_censored += entry->timed() && entry->censored ? 1 : 0;
   }
   standing.num_matrices = over_fixed.count();
   standing.over_fixed_csr = over_fixed.value();
@@ -66,6 +69,16 @@ std::vector<std::string> remarks_of(const std::vector<const Record*>& records) {
   return remarks;
 }
 
+std::vector<std::string> censored_notes(const Summary& summary) {
+  std::vector<std::string> notes;
+  for (const Standing& standing : summary.standings)
+    if (standing.num_censored > 0)
+      notes.push_back(fmt::format(
+          "{}: over {:g} times slower than fixed_csr on {} of {} matrices, where a few calls are its time",
+          standing.name, kCensorRatio, standing.num_censored, standing.num_matrices));
+  return notes;
+}
+
 std::vector<std::vector<const Record*>> by_problem(const std::vector<Record>& records) {
   std::vector<std::vector<const Record*>> groups;
   for (const Record& record : records) {
@@ -94,6 +107,7 @@ Summary summarize(const std::vector<const Record*>& group) {
     if (speedup <= 0) continue;
     waco_over_peer.add(speedup);
     peer_over_fixed.add(speedup_over(peer, record->find(kFixedCsr)));
+    summary.num_rough += peer->censored ? 1 : 0;
     if (speedup < kClearLoss) summary.losses.push_back({record->matrix.name, peer->name, speedup});
   }
   std::sort(summary.losses.begin(), summary.losses.end(),

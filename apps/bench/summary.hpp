@@ -26,6 +26,7 @@ struct Standing {
   double waco_over_it = 0;    ///< our plan against it
   double share_of_bound = 0;  ///< Entry::bound_share()
   int num_best = 0;           ///< matrices on which it is the fastest of all peers
+  int num_censored = 0;       ///< of num_matrices, those on which it got a few calls only
 };
 
 /// All records of one problem and thread count.
@@ -35,6 +36,7 @@ struct Summary {
   int num_matrices = 0;
   std::vector<Standing> standings;  ///< in order of appearance
   int num_with_peers = 0;           ///< matrices with at least one timed peer
+  int num_rough = 0;                ///< of these, those whose best peer was censored
   double best_peer_over_fixed_csr = 0;
   double waco_over_best_peer = 0;    ///< geometric mean; 0 without peers
   std::vector<Loss> losses;          ///< ours below kClearLoss of the best peer, worst first
@@ -46,6 +48,10 @@ inline constexpr double kClearLoss = 0.95;
 
 /// What a reader of the libraries' times should know, a line a library: "mkl: ..."; in order of appearance.
 std::vector<std::string> remarks_of(const std::vector<const Record*>& records);
+
+/// A line for each contestant that was censored: "alpha: over 8 times slower than fixed_csr on 2 of 9
+/// matrices, where a few calls are its time".
+std::vector<std::string> censored_notes(const Summary& summary);
 
 /// Records in groups of equal problem and threads, in order of appearance.
 std::vector<std::vector<const Record*>> by_problem(const std::vector<Record>& records);

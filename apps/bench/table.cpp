@@ -39,6 +39,12 @@ std::string factor(double value, std::string_view none, std::string_view unit) {
   return value > 0 ? fmt::format("{:.2f}{}", value, unit) : std::string(none);
 }
 
+std::string over_best_peer(const Record& record, std::string_view none, std::string_view unit) {
+  const Entry* peer = record.best_peer();
+  const double speedup = speedup_over(record.find(kWaco), peer);
+  return (speedup > 0 && peer->censored ? ">" : "") + factor(speedup, none, unit);
+}
+
 std::string origin_text(const Record& record) {
   const PlanOrigin& origin = record.plan_origin;
   if (origin.source == PlanOrigin::kSchedule) return "schedule given by hand";
@@ -81,8 +87,7 @@ std::string to_table(const Record& record) {
   });
   for (const Entry* entry : order) text += entry_row(record, *entry);
   if (const Entry* peer = record.best_peer())
-    text += fmt::format("waco over the best peer ({}): {:.2f}x\n", peer->name,
-                        speedup_over(record.find(kWaco), peer));
+    text += fmt::format("waco over the best peer ({}): {}\n", peer->name, over_best_peer(record, "-", "x"));
   for (const std::string& remark : remarks_of({&record})) text += fmt::format("note: {}\n", remark);
   for (const std::string& warning : record.warnings) text += fmt::format("note: {}\n", warning);
   return text;
@@ -98,16 +103,20 @@ std::string to_table(const Summary& summary) {
                         standing.num_matrices, factor(standing.over_fixed_csr, "-", "x"),
                         factor(standing.over_balanced_csr, "-", "x"), factor(standing.waco_over_it, "-", "x"),
                         percent(standing.share_of_bound), standing.num_best, standing.num_wrong);
+  for (const std::string& note : censored_notes(summary)) text += fmt::format("note: {}\n", note);
   for (const std::string& remark : summary.remarks) text += fmt::format("note: {}\n", remark);
   if (summary.num_with_peers == 0)
     return text + (summary.problem.op == schedule::Op::kMttkrp
                        ? "no library here has mttkrp: fixed_csr is all there is to compare with\n"
                        : "no peer took part\n");
   text += fmt::format(
-      "waco over the best peer of each matrix: {:.2f}x ({} matrices; best peer over fixed_csr: {:.2f}x); "
+      "waco over the best peer of each matrix: {:.2f}x ({} matrices{}; best peer over fixed_csr: {:.2f}x); "
       "below {:.2f}: {}\n",
-      summary.waco_over_best_peer, summary.num_with_peers, summary.best_peer_over_fixed_csr, kClearLoss,
-      summary.losses.size());
+      summary.waco_over_best_peer, summary.num_with_peers,
+      summary.num_rough > 0
+          ? fmt::format(", on {} of which that peer got a few calls only", summary.num_rough)
+          : "",
+      summary.best_peer_over_fixed_csr, kClearLoss, summary.losses.size());
   for (const Loss& loss : summary.losses)
     text += fmt::format("  {} against {}: {:.2f}x\n", loss.matrix, loss.peer, loss.speedup);
   return text;

@@ -28,6 +28,8 @@ std::string origin_text(const Record& record);
 
 /// A speedup, "1.25" and its unit, or `none` where there is none.
 std::string factor(double value, std::string_view none = "", std::string_view unit = "");
+/// Our speedup over the best peer of a record, as factor(); ">1.25" where that peer got a few calls only.
+std::string over_best_peer(const Record& record, std::string_view none = "", std::string_view unit = "");
 /// "71 %", or nothing for 0.
 std::string percent(double share);
 

@@ -2,7 +2,9 @@
 #include "apps/bench/contestants.hpp"
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "../measure/small_kernels.hpp"
 #include "waco/base/error.hpp"
@@ -30,43 +32,66 @@ matrix::SparseTensor small_matrix() {
   return tensor;
 }
 
-/// A library for spmv in f32 that knows the result, and gives it so many times.
+/// How a stand-in for a library behaves.
+struct Manner {
+  int64_t calls = INT64_MAX;        ///< after so many it fails
+  int64_t right_calls = INT64_MAX;  ///< after so many it answers wrongly
+  int64_t slow_calls = 0;           ///< so many take `slow_ms`
+  int slow_ms = 250;                ///< far above what a small kernel takes on a busy machine
+};
+
+/// A library for spmv in f32 that knows the result.
 class StandIn : public PreparedPeer {
  public:
-  StandIn(const PeerInput& input, int64_t calls) : result_(input.num_rows()), calls_(calls) {
+  StandIn(const PeerInput& input, const Manner& manner) : result_(input.num_rows()), manner_(manner) {
     const auto* x = static_cast<const float*>(input.dense[0]);
     const auto* values = static_cast<const float*>(input.values);
     for (int64_t n = 0; n < input.num_nonzeros(); ++n)
       result_[input.tensor->coords[0][n]] += values[n] * x[input.columns[n]];
   }
   void run(void* out) override {
-    if (calls_-- <= 0) throw EnvironmentError("the library has no memory left");
+    if (manner_.calls-- <= 0) throw EnvironmentError("the library has no memory left");
+    if (manner_.slow_calls-- > 0) std::this_thread::sleep_for(std::chrono::milliseconds(manner_.slow_ms));
+    if (manner_.right_calls-- <= 0) result_[0] = 1e6;
     std::memcpy(out, result_.data(), result_.size() * sizeof(float));
   }
   int64_t stored_bytes() const override { return 1; }
 
  private:
   std::vector<float> result_;
-  int64_t calls_;
+  Manner manner_;
 };
 
-Peer stand_in(const std::string& name, int64_t calls) {
+Peer stand_in(const std::string& name, const Manner& manner) {
   return {name, "stand-in", "", [](const PeerInput&) { return std::nullopt; },
-          [calls](const PeerInput& input) { return std::make_unique<StandIn>(input, calls); }};
+          [manner](const PeerInput& input) { return std::make_unique<StandIn>(input, manner); }};
+}
+
+Record spmv_record() {
+  Record record;
+  record.problem = {schedule::Op::kSpmv, schedule::ValueType::kF32, 1};
+  record.threads = 2;
+  return record;
+}
+
+/// Timing that takes no longer than it must.
+measure::TimingOptions brief() {
+  measure::TimingOptions timing;
+  timing.budget_s = 0.01;
+  return timing;
 }
 
 }  // namespace
 
 TEST_CASE("contestants: a peer that fails while it is timed costs the others nothing", "[bench]") {
-  Record record;
-  record.problem = {schedule::Op::kSpmv, schedule::ValueType::kF32, 1};
-  record.threads = 2;
+  Record record = spmv_record();
   const TemporaryFolder folder;
   const measure::KernelCache cache(measure::Compiler::find(), folder.path() / "kernels");
   Contestants contest(small_matrix(), cache, record);
   contest.add_fixed_csr(kFixedCsr);
   // Enough calls to be verified, and too few for one sample.
-  contest.add_peers({stand_in("failing", 20), stand_in("good", INT64_MAX), stand_in("never", 0)}, {});
+  contest.add_peers(
+      {stand_in("failing", {.calls = 20}), stand_in("good", {}), stand_in("never", {.calls = 0})}, {});
   REQUIRE(record.entries.size() == 4);
   for (size_t n = 0; n < 3; ++n) {
     INFO(record.entries[n].name << ": " << record.entries[n].message);
@@ -75,9 +100,7 @@ TEST_CASE("contestants: a peer that fails while it is timed costs the others not
   }
   CHECK(record.entries[3].status == "crash");
 
-  measure::TimingOptions timing;
-  timing.budget_s = 0.01;
-  contest.time_all(timing);
+  contest.time_all(brief());
   const Entry& failed = record.entries[1];
   CHECK(failed.status == "crash");
   CHECK(failed.message == "while it was timed: the library has no memory left");
@@ -89,10 +112,68 @@ TEST_CASE("contestants: a peer that fails while it is timed costs the others not
   }
 }
 
+TEST_CASE("contestants: a result that is wrong after it was timed has no time", "[bench]") {
+  Record record = spmv_record();
+  const TemporaryFolder folder;
+  const measure::KernelCache cache(measure::Compiler::find(), folder.path() / "kernels");
+  Contestants contest(small_matrix(), cache, record);
+  contest.add_fixed_csr(kFixedCsr);
+  contest.add_peers({stand_in("forgetful", {.right_calls = 20}), stand_in("good", {})}, {});
+  REQUIRE(record.entries.size() == 3);
+  REQUIRE(record.entries[1].ok());
+  contest.time_all(brief());
+  CHECK(record.entries[0].ok());
+  CHECK(record.entries[1].status == "wrong");
+  CHECK_THAT(record.entries[1].message, Catch::StartsWith("after it was timed, "));
+  CHECK(record.entries[1].samples_ns.empty());
+  CHECK(record.entries[2].ok());
+  CHECK(record.entries[2].time_ns.median > 0);
+}
+
+TEST_CASE("contestants: a peer that is slow at first gets a few calls more", "[bench]") {
+  Record record = spmv_record();
+  const TemporaryFolder folder;
+  const measure::KernelCache cache(measure::Compiler::find(), folder.path() / "kernels");
+  Contestants contest(small_matrix(), cache, record);
+  contest.add_fixed_csr(kFixedCsr);
+  // One call verifies what is so far off.
+  contest.add_peers({stand_in("cold", {.slow_calls = 2}), stand_in("slow", {.slow_calls = INT64_MAX}),
+                     stand_in("tiring", {.calls = 2, .slow_calls = INT64_MAX}),
+                     stand_in("endless", {.calls = 1, .slow_calls = 1, .slow_ms = 1100})},
+                    {});
+  REQUIRE(record.entries.size() == 5);
+  CHECK(record.entries[1].ok());
+  CHECK_FALSE(record.entries[1].censored);
+  CHECK(record.entries[2].ok());
+  CHECK(record.entries[2].censored);
+  CHECK(record.entries[2].time_ns.median >= 250e6);
+  CHECK(record.entries[3].status == "crash");
+  CHECK(record.entries[4].ok());
+  CHECK(record.entries[4].censored);
+  CHECK(record.entries[4].time_ns.median >= 1100e6);
+  contest.time_all(brief());
+  CHECK(record.entries[1].samples_ns.size() >= 3);
+  CHECK(record.entries[2].samples_ns.empty());
+}
+
+TEST_CASE("contestants: a peer without memory to look at the matrix is absent", "[bench]") {
+  Record record = spmv_record();
+  const TemporaryFolder folder;
+  const measure::KernelCache cache(measure::Compiler::find(), folder.path() / "kernels");
+  Contestants contest(small_matrix(), cache, record);
+  contest.add_fixed_csr(kFixedCsr);
+  Peer hungry = stand_in("hungry", {});
+  hungry.refusal = [](const PeerInput&) -> std::optional<std::string> { throw std::bad_alloc(); };
+  contest.add_peers({hungry, stand_in("good", {})}, {});
+  REQUIRE(record.absent.size() == 1);
+  CHECK(record.absent[0].name == "hungry");
+  CHECK(record.absent[0].reason == "not enough memory");
+  REQUIRE(record.entries.size() == 2);
+  CHECK(record.entries[1].name == "good");
+}
+
 TEST_CASE("contestants: what the machine did to a compiler is no result of the kernel", "[bench]") {
-  Record record;
-  record.problem = {schedule::Op::kSpmv, schedule::ValueType::kF32, 1};
-  record.threads = 2;
+  Record record = spmv_record();
   const TemporaryFolder folder;
   const measure::testing::CompilerScript script(
       "unlucky-c++", "case \"$*\" in *kernel.cpp*) kill -KILL $$;; *) exec c++ \"$@\";; esac\n");

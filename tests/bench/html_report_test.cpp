@@ -57,11 +57,20 @@ TEST_CASE("html_report: every matrix and contestant is there, in well-formed mar
   CHECK(fault(page) == "");
   CHECK(page.find("won &amp; &lt;odd&gt; &quot;name&quot;") != std::string::npos);
   CHECK(page.find("lost") != std::string::npos);
-  CHECK(page.find("<td class=\"bad\">0.50</td>") != std::string::npos);
+  CHECK(page.find("<td class=\"bad\">&gt;0.50</td>") != std::string::npos);
   CHECK(page.find("element [3, 1] is 2, expected 1") != std::string::npos);
   CHECK(page.find("spmm f32 J=32") != std::string::npos);
   CHECK(page.find("tuned in 1.5 s by the closed-form model with effort normal") != std::string::npos);
   CHECK(count(page, "alpha: takes its &lt;generic&gt; path") == 1);
+}
+
+TEST_CASE("html_report: says which peers got a few calls only", "[bench]") {
+  Record slow = record("slow", 500, 9000, 12000);
+  slow.entries[3].censored = slow.entries[4].censored = true;
+  const std::string page = html_report({slow});
+  CHECK(fault(page) == "");
+  CHECK(page.find("<td>&gt;18.00</td>") != std::string::npos);
+  CHECK(page.find("fast: over 8 times slower than fixed_csr on 1 of 1 matrices") != std::string::npos);
 }
 
 TEST_CASE("html_report: needs nothing from elsewhere and follows light and dark", "[bench]") {
@@ -80,6 +89,13 @@ TEST_CASE("html_report: problems get sections of their own, and none is no error
   CHECK(count(page, "<svg") == 2);
   CHECK(count(page, "<h2>") == 2);
   CHECK(page.find("No library took part") != std::string::npos);
+  CHECK(page.find("2 threads (built-in guesses") != std::string::npos);
+  CHECK(page.find("1 threads (built-in guesses") == std::string::npos);
+  records[1].threads = 1;
+  records[1].ceilings = model::default_ceilings(1);
+  const std::string of_threads = html_report(records);
+  CHECK(count(of_threads, "2 threads (built-in guesses") == 1);
+  CHECK(count(of_threads, "1 threads (built-in guesses") == 1);
   CHECK(fault(html_report({})) == "");
 }
 

@@ -86,6 +86,37 @@ TEST_CASE("record: the best peer is the fastest verified library, never one of o
   CHECK(speedup_over(r.find(kWaco), nullptr) == 0);
 }
 
+TEST_CASE("record: a speedup over another is that of the rounds, not of the medians", "[bench]") {
+  Record r = record("a", 500, 900, 700);
+  // Slow rounds were thrown away of the one, and quick ones of the other.
+  r.entries[2].speedup = {2.5, 2.4, 2.6};
+  r.entries[3].speedup = {1.6, 1.5, 1.7};
+  CHECK(speedup_over(r.find(kWaco), r.find("fast")) == Approx(2.5 / 1.6));
+  CHECK(speedup_over(r.find(kWaco), r.find(kFixedCsr)) == Approx(2.5));
+  CHECK(r.best_peer()->name == "fast");
+  r.entries[3].speedup = {};
+  CHECK(speedup_over(r.find(kWaco), r.find("fast")) == 0);
+}
+
+TEST_CASE("summary: says on how many matrices a peer got a few calls only", "[bench]") {
+  std::vector<Record> records{record("a", 500, 9000, 12000), record("b", 500, 800, 9000),
+                              record("c", 500, 9000, 900)};
+  for (const auto& [n, entry] : {std::pair(0, 3), {0, 4}, {1, 4}, {2, 3}})
+    records[n].entries[entry].censored = true;
+  records[2].entries[3].status = "crash";
+  const Summary summary = summarize(by_problem(records)[0]);
+  CHECK(summary.num_rough == 1);
+  CHECK(censored_notes(summary) ==
+        std::vector<std::string>{
+            "fast: over 8 times slower than fixed_csr on 1 of 2 matrices, where a few calls are its time",
+            "slow: over 8 times slower than fixed_csr on 2 of 3 matrices, where a few calls are its time"});
+  CHECK_THAT(to_table(summary), Catch::Contains("note: slow: over 8 times slower"));
+  CHECK_THAT(to_table(summary),
+             Catch::Contains("(3 matrices, on 1 of which that peer got a few calls only;"));
+  CHECK_THAT(to_table(records[0]), Catch::Contains("waco over the best peer (fast): >18.00x"));
+  CHECK_THAT(to_table(records[1]), Catch::Contains("waco over the best peer (fast): 1.60x"));
+}
+
 TEST_CASE("summary: geometric means, failures and losses are counted", "[bench]") {
   std::vector<Record> records{record("a", 500, 1000, 2000), record("b", 250, 500, 1000),
                               record("c", 1000, 500, 4000)};
@@ -172,6 +203,20 @@ TEST_CASE("record_file: a matrix that is in two files counts once, as the last s
   CHECK(records[0].find(kWaco)->time_ns.median == 250);
   CHECK(records[1].matrix.name == "b");
   CHECK(records[2].threads == 1);
+}
+
+TEST_CASE("record_file: of records of one matrix in the file that grows the last counts", "[bench]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "records.jsonl";
+  Record failed = record("a", 500, 600, 700);
+  failed.entries[2] = wrong(kWaco, "");
+  std::ofstream(file) << line_of(failed) << line_of(record("b", 500, 600, 700))
+                      << line_of(record("a", 250, 600, 700));
+  const RecordFile records(file, failed.machine);
+  CHECK(records.records().size() == 2);
+  const Record* found = records.find(failed.matrix.hash, "a", failed.problem, 2);
+  REQUIRE(found != nullptr);
+  CHECK(found->find(kWaco)->time_ns.median == 250);
 }
 
 TEST_CASE("record_file: other kinds, newer versions, damage and mixed machines are refused", "[bench]") {

@@ -92,6 +92,17 @@ TEST_CASE("cli: waco-bench continues a file, and reports it as a page", "[cli]")
   run("sddmm");
   CHECK(lines(read_file(file)) == 2);
 
+  // A plan that could not be set up, as records of older versions may say, was not found wrong.
+  json constrained = json::parse(content);
+  for (json& entry : constrained.at("contestants"))
+    if (entry.at("name") == "waco") entry.at("status") = "constraint";
+  const RunResult unknown = bench()
+                                .with(matrix, "--op", "spmv", "--peers", "none", "-o",
+                                      work.write("constrained.jsonl", constrained.dump() + "\n"))
+                                .run();
+  CHECK(unknown.end.code == 1);
+  CHECK(unknown.err.find("skipped") != std::string::npos);
+
   // A plan that failed is not done because it is written down.
   json record = json::parse(content);
   for (json& entry : record.at("contestants"))
@@ -131,6 +142,60 @@ TEST_CASE("cli: waco-bench writes its files even where stdout can't be", "[cli]"
   INFO(report.err);
   CHECK(report.end.code == 1);
   CHECK(std::filesystem::exists(page));
+}
+
+TEST_CASE("cli: waco-bench writes its page where nobody reads its tables", "[cli]") {
+  const Workspace work;
+  const std::string page = work.path("page.html");
+  const ProcessEnd end = run_into_closed(
+      bench()
+          .with(work.matrix(), "--schedule", "spmv f32 | A: i:U k:C | loop: i k | par: serial")
+          .with("--peers", "none", "--effort", "quick", "--html", page));
+  CHECK_FALSE(end.exited);
+  CHECK(end.code == SIGPIPE);
+  CHECK(read_file(page).find("<title>waco-bench</title>") != std::string::npos);
+}
+
+TEST_CASE("cli: waco-bench shows its summary even where its page can't be written", "[cli]") {
+  const Workspace work;
+  const std::string matrix = work.matrix(), second = work.write("second.mtx", read_file(matrix));
+  const std::string file = work.path("records.jsonl");
+  const RunResult run = bench()
+                            .with(matrix, second, "-o", file, "--html", "/dev/full", "--peers", "none")
+                            .with("--schedule", "spmv f32 | A: i:U k:C | loop: i k | par: serial")
+                            .with("--effort", "quick")
+                            .run();
+  INFO(run.err);
+  CHECK(run.end.code == 1);
+  CHECK(run.err.find("/dev/full: can't be written") != std::string::npos);
+  CHECK(run.out.find("2 matrices; geometric means") != std::string::npos);
+  const RunResult report = Program("waco-bench").with("report", file, "--html", "/dev/full").run();
+  CHECK(report.end.code == 1);
+  CHECK(report.out.find("2 matrices; geometric means") != std::string::npos);
+
+  // On stdout the page is alone.
+  for (const RunResult& alone :
+       {Program("waco-bench").with("report", file, "--html", "-").run(),
+        bench().with(matrix, second, "--op", "spmv", "-o", file, "--html", "/dev/stdout").run()}) {
+    INFO(alone.err);
+    CHECK(alone.ok());
+    CHECK(alone.out.find("<!DOCTYPE html>") == 0);
+    CHECK(alone.out.find("geometric means of speedups") == std::string::npos);
+    CHECK(alone.out.substr(alone.out.size() - 8) == "</html>\n");
+    CHECK(alone.err.find("geometric means of speedups") != std::string::npos);
+  }
+}
+
+TEST_CASE("cli: waco-bench that measured nothing leaves an older page", "[cli]") {
+  const Workspace work;
+  const std::string page = work.write("page.html", "older"), empty = work.write("empty.jsonl", "");
+  check_refused(bench().with(work.path("missing.mtx"), "--op", "spmv", "--html", page), 3, "missing.mtx");
+  CHECK(read_file(page) == "older");
+  const RunResult report = Program("waco-bench").with("report", empty, "--html", page).run();
+  INFO(report.err);
+  CHECK(report.ok());
+  CHECK(report.err.find("no record") != std::string::npos);
+  CHECK(read_file(page) == "older");
 }
 
 TEST_CASE("cli: waco-bench shows a record that its file has no room for, and ends there", "[cli]") {
@@ -182,6 +247,19 @@ TEST_CASE("cli: waco-bench times a given schedule or plan without tuning", "[cli
   REQUIRE(baseline.ok());
   CHECK(json::parse(baseline.out).at("plan") == "fixed_csr");
 
+  // A plan that was found for one thread is timed beside others on two, which the record says.
+  const std::string narrow = work.path("narrow.json");
+  REQUIRE(Program("waco-tune")
+              .with("--threads", "1", matrix, "--op", "spmv", "--effort", "none", "-o", narrow)
+              .run()
+              .ok());
+  const RunResult other =
+      bench().with(matrix, "--plan", narrow, "--peers", "none", "--effort", "quick", "--jsonl").run();
+  INFO(other.err);
+  REQUIRE(other.ok());
+  CHECK(json::parse(other.out).at("warnings").dump().find("was found for 1 thread, and is timed with 2") !=
+        std::string::npos);
+
   const std::string wide = "spmv f32 | A: i:U k:C | loop: i k | par: i static x4";
   check_refused(bench().with(matrix, "--schedule", wide), 1, "runs on 4 threads, 2 are allowed");
 
@@ -194,6 +272,16 @@ TEST_CASE("cli: waco-bench times a given schedule or plan without tuning", "[cli
   INFO(dense.err);
   REQUIRE(dense.ok());
   CHECK(json::parse(dense.out).at("plan") == filled);
+}
+
+TEST_CASE("cli: waco-bench says where it can't pin its threads", "[cli]") {
+  const Workspace work;
+  // No variable may be longer than 128 KiB, which this one is once something is added.
+  const RunResult result = bench()
+                               .with(work.matrix(), "--op", "spmv")
+                               .environment("GLIBC_TUNABLES", std::string((size_t{128} << 10) - 20, 'x'))
+                               .run();
+  CHECK(result.err.find("can't be started anew (Argument list too long)") != std::string::npos);
 }
 
 TEST_CASE("cli: waco-bench ends with code 4 where the given kernel crashes", "[cli]") {
@@ -315,6 +403,8 @@ TEST_CASE("cli: waco-bench refuses wrong options and unreadable files", "[cli]")
   const std::string page = work.path("no/such/folder/page.html");
   check_refused(bench().with(work.path("unread.mtx"), "--op", "spmv", "--html", page), 1, page);
   check_refused(Program("waco-bench").with("report", work.path("unread.jsonl"), "--html", page), 1, page);
+  check_refused(Program("waco-bench").with("report", work.path("unread.jsonl"), "--html", "-", "--markdown"),
+                2, "would mix what they write");
   check_refused(Program("waco-bench").with("report"), 2, "FILE");
   for (const std::string option : {"--op=spmv", "--jsonl", "--output=x", "--list-peers", "m.mtx"})
     check_refused(Program("waco-bench").with(option, "report", work.path("unread.jsonl")), 2,

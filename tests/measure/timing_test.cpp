@@ -172,8 +172,8 @@ TEST_CASE("timing: all contestants get the untimed calls that the fastest needs"
   };
   CHECK(calls_of(5e6, 1e6, true) == std::pair(3 * 5, 3 * 5));
   CHECK(calls_of(5e6, 1e6, false) == std::pair(3 * 3, 3 * 5));
-  // Not at any price: one that is far slower would make the contest several times as long. The others' need is
-  // as great beside it.
+  // Not at any price: one that is far slower would make the contest several times as long. The others' need
+  // is as great beside it.
   CHECK(calls_of(500e6, 1e6, true) == std::pair(3 * 2, 3 * 5));
   CHECK(calls_of(30e6, 30e6, true) == std::pair(3, 3));
 }
