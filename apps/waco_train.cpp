@@ -21,6 +21,8 @@ namespace {
 using namespace waco;
 
 constexpr const char* kProgram = "waco-train";
+constexpr double kHighestLearningRate = 1;  ///< beyond it weights soon are no numbers
+
 constexpr const char* kExamples = R"(Examples:
   waco-train spmv.jsonl.gz --matrices matrices/ -o models/spmv
   waco-train spmv.jsonl.gz --matrices list.txt --extractor waconet --epochs 20 -o models/spmv-waconet
@@ -88,7 +90,7 @@ bool parse(int argc, char** argv, Options& options) {
                  "Passes over the training matrices (default: by extractor and --init)")
       ->check(CLI::Range(1, 100000));
   app.add_option("--lr", options.learning_rate, "Highest learning rate (default: by extractor and --init)")
-      ->check(positive_number());
+      ->check(positive_number_to(kHighestLearningRate));
   app.add_option("--patience", options.patience,
                  "Stop after so many epochs without a better validation; 0: never (default: by extractor)")
       ->check(CLI::Range(0, 100000));
@@ -184,12 +186,12 @@ ExitCode run_evaluate(const Options& options, const StopToken& stop) {
 }
 
 /// Before hours of training are spent.
-void check_plot(const Options& options) {
-  if (options.plot.empty()) return;
+void check_outputs(const Options& options) {
   std::vector<std::string> inputs = options.datasets;
   inputs.insert(inputs.end(), options.matrices.begin(), options.matrices.end());
-  refuse_same_files(inputs, {{"--plot", options.plot}});
-  check_can_be_written(options.plot);
+  refuse_same_files(inputs,
+                    {{"-o", options.output}, {"--plot", options.plot}, {"--json", options.json ? "-" : ""}});
+  if (!options.plot.empty()) check_can_be_written(options.plot);
 }
 
 /// A page that can't be written does not take the report with it.
@@ -206,7 +208,7 @@ ExitCode plot(const Options& options, const nlohmann::ordered_json& report) {
 
 ExitCode run_train(const Options& options, StopToken stop) {
   const train::TrainingOptions training = training_options(options);
-  check_plot(options);
+  check_outputs(options);
   if (options.time_limit_s > 0) stop = stop.with_budget(options.time_limit_s);
   const nlohmann::ordered_json report = train::run_training(training, stop);
   if (report.at("epochs").empty()) {

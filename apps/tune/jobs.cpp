@@ -267,8 +267,8 @@ ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, c
   size_t number = 0;
   for (const matrix::CorpusItem& item : batch.items) {
     ++number;
-    // What stdin held before says nothing of what it holds now.
-    if (batch.file && item.source != "-" && batch.file->holds(item.source, tuning)) {
+    // What a stream held before says nothing of what it holds now.
+    if (batch.file && !is_stream(item.source) && batch.file->holds(item.source, tuning)) {
       ++tally.num_there;
       continue;
     }

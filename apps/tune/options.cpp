@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "waco/base/error.hpp"
+#include "waco/base/file_replacement.hpp"
 
 namespace waco::apps {
 namespace {
@@ -31,8 +32,11 @@ void check_calibrated(const Options& options, bool any_inputs) {
     throw UsageError(
         "--calibrate takes --rhs only with an --op that has a dense index: spmm, sddmm or mttkrp");
   for (const auto* names : {&options.inputs.paths, &options.inputs.lists})
-    if (std::find(names->begin(), names->end(), "-") != names->end())
-      throw UsageError("--calibrate reads its matrices again and again, which stdin can't be: name a file");
+    for (const std::string& name : *names)
+      if (is_stream(name))
+        throw UsageError(fmt::format(
+            "{}: --calibrate reads its matrices again and again, which stdin and pipes can't be: name a file",
+            name));
 }
 
 void add_input_options(CLI::App& app, Options& options) {

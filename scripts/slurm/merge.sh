@@ -92,9 +92,9 @@ tuned=("$folder"/tuned*.jsonl)
 whole_lines() {
   local file
   for file in "${tuned[@]}"; do
-    if tail -n 1 "$file" | jq . >/dev/null 2>&1; then awk 1 "$file"; else
+    if tail -n 1 "$file" | jq . >/dev/null 2>&1; then LC_ALL=C awk 1 "$file"; else
       echo "merge: $file: its last line is torn, and left out" >&2
-      sed '$d' "$file"
+      LC_ALL=C sed '$d' "$file"
     fi
   done
 }

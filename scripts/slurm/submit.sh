@@ -75,7 +75,7 @@ while [ $# -gt 0 ]; do
       list=${1-}
       list=${list#--list=}
       if [ "$list" = - ]; then list=/dev/stdin; fi
-      [ -e "$list" ] && awk 1 <"$list" >>"$work/inputs" || fail "--list takes a file, one input a line" 3
+      [ -e "$list" ] && LC_ALL=C awk 1 <"$list" >>"$work/inputs" || fail "--list takes a file, one input a line" 3
       ;;
     waco-collect/-o* | waco-tune/-o* | */--output | */--output=* | */--shard | */--shard=*)
       fail "$1 is set by the job"
@@ -98,13 +98,17 @@ while [ $# -gt 0 ]; do
 done
 
 # The files of a folder, as the programs find them: of SuiteSparse's the matrix alone, neither NAME/NAME_b.mtx nor an archive
-# that was extracted. Folders that can't be read are passed over.
+# that was extracted. Folders that can't be read are passed over. Names are bytes, in whatever encoding: LC_ALL=C, and grep is
+# told that they are text.
 kinds=(.mtx .mtx.gz .tar.gz .tgz)
 if [[ " ${arguments[*]-}" =~ \ --(op|schedule)[=\ ]mttkrp ]]; then kinds=(.tns .tns.gz); fi
 names=(-false)
 for kind in "${kinds[@]}"; do names+=(-o -name "*$kind"); done
 files_of() {
-  { find -H "$1" \( "${names[@]}" \) -xtype f || true; } | LC_ALL=C sort | awk -F/ '
+  local broken
+  broken=$(find -H "$1" -path $'*\n*' \( "${names[@]}" \) -xtype f -print -quit 2>/dev/null || true)
+  [ -z "$broken" ] || fail "the name of a file in $1 holds a line end"
+  { find -H "$1" \( "${names[@]}" \) -xtype f || true; } | LC_ALL=C sort | LC_ALL=C awk -F/ '
     { file[NR] = $0; is_there[$0] = 1 }
     END {
       for (n = 1; n <= NR; ++n) {
@@ -116,13 +120,13 @@ files_of() {
         else if (index(name, folder "_") == 1) matrix = place folder ".mtx"
         if (!(matrix in is_there) && !(matrix ".gz" in is_there)) print file[n]
       }
-    }' | grep . || fail "$1 holds no ${kinds[0]} file" 3
+    }' | LC_ALL=C grep -a . || fail "$1 holds no ${kinds[0]} file" 3
 }
 if [ -e "$work/inputs" ]; then
   while read -r input; do
     input=${input%$'\r'}
     if [ -d "$input" ]; then files_of "$input"; else printf '%s\n' "$input"; fi
-  done < <(grep -v '^[[:space:]]*\(#.*\)\{0,1\}$' "$work/inputs") >"$work/list"
+  done < <(LC_ALL=C grep -a -v '^[[:space:]]*\(#.*\)\{0,1\}$' "$work/inputs") >"$work/list"
   [ -s "$work/list" ] || fail "the lists are empty" 3
 elif [ "$program" = waco-tune ]; then
   fail "waco-tune needs --list FILE, one matrix a line" 3

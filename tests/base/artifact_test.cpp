@@ -55,6 +55,19 @@ TEST_CASE("artifact: a stored text is what a file gives back", "[base]") {
   CHECK(stored_text("caf\u00e9") == "caf\u00e9");
 }
 
+TEST_CASE("artifact: names that differ in bytes that are no UTF-8 stay different", "[base]") {
+  CHECK(stored_text("bad\xff.mtx") == R"(bad\xff.mtx)");
+  CHECK(stored_text("bad\xfe.mtx") == R"(bad\xfe.mtx)");
+  // Characters of two to four bytes; what is cut off, too long, half a pair of UTF-16, or beyond the last.
+  CHECK(stored_text("\u00e9\u20ac\U0001f600") == "\u00e9\u20ac\U0001f600");
+  CHECK(stored_text("\xe2\x82") == R"(\xe2\x82)");
+  CHECK(stored_text("\xc3(") == R"(\xc3()");
+  CHECK(stored_text("\xc0\xaf\xed\xa0\x80") == R"(\xc0\xaf\xed\xa0\x80)");
+  CHECK(stored_text("\xf4\x90\x80\x80") == R"(\xf4\x90\x80\x80)");
+  const nlohmann::json line = {{"input", "b\xff"}, {"more", {1, "b\xfe"}}};
+  CHECK(line_text(line) == R"({"input":"b\\xff","more":[1,"b\\xfe"]})");
+}
+
 TEST_CASE("artifact: a newer version is refused, both versions named", "[base]") {
   CHECK_THROWS_WITH(
       read_content(R"({"format": "waco-plan", "version": 3})"),

@@ -9,6 +9,7 @@
 #include <future>
 #include <string>
 
+#include "waco/base/artifact.hpp"
 #include "waco/base/files.hpp"
 
 using namespace waco;
@@ -110,6 +111,47 @@ TEST_CASE("file_replacement: names of one file are the same, whether it is there
     CHECK_FALSE(same_file(file, folder.path() / "b"));
   }
   for (const char* stream : {"/dev/null", "/dev/stdout", "-"}) CHECK_FALSE(same_file(stream, stream));
+}
+
+TEST_CASE("file_replacement: a file that a descriptor has open is an input like one that is named",
+          "[base]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path() / "a", link = folder.path() / "link", other = folder.path() / "b";
+  write_file_atomically(file, "");
+  write_file_atomically(other, "");
+  fs::create_symlink("a", link);
+  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(fd >= 0);
+  const int kept = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+  REQUIRE(::dup2(fd, STDIN_FILENO) == STDIN_FILENO);
+  for (const fs::path& input :
+       {file, link, fs::path("-"), fs::path("/dev/stdin"), fs::path(fmt::format("/dev/fd/{}", fd))}) {
+    INFO(input);
+    CHECK(takes_place_of_input(file, input));
+    CHECK(takes_place_of_input(link, input));
+    for (const fs::path& output : {other, folder.path() / "c", fs::path("-"), fs::path("/dev/null")})
+      CHECK_FALSE(takes_place_of_input(output, input));
+  }
+  ::dup2(kept, STDIN_FILENO);
+  ::close(kept);
+  ::close(fd);
+  CHECK(takes_place_of_input(folder.path() / "c", folder.path() / "./c"));
+  CHECK_FALSE(takes_place_of_input("/dev/null", "/dev/null"));
+}
+
+TEST_CASE("file_replacement: a name as long as the file system takes is written to", "[base]") {
+  const TemporaryFolder folder;
+  std::string name(255, 'x');
+  for (const std::string& long_name : {name, name.replace(228, 4, "\u00e9\u00e9")}) {
+    const fs::path file = folder.path() / long_name;
+    check_can_be_written(file);
+    write_file_atomically(file, "content");
+    CHECK(read_file(file) == "content");
+    const std::string temporary = temporary_name(file).filename();
+    CHECK(temporary.size() <= 255);
+    CHECK(stored_text(temporary) == temporary);  // no part of a character
+  }
+  CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 2);
 }
 
 TEST_CASE("file_replacement: a folder takes the place of another, of a link's too, or of none", "[base]") {

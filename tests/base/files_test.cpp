@@ -53,3 +53,11 @@ TEST_CASE("files: a temporary folder is removed with its content", "[base]") {
   }
   CHECK_FALSE(fs::exists(path));
 }
+
+TEST_CASE("files: temporary folders that nothing will destroy are removed together", "[base]") {
+  const TemporaryFolder first, second;
+  std::ofstream(first.path() / "file") << "x";
+  remove_temporary_folders();
+  CHECK_FALSE(fs::exists(first.path()));
+  CHECK_FALSE(fs::exists(second.path()));
+}

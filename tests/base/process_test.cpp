@@ -69,6 +69,17 @@ TEST_CASE("process: the time limit kills the child and its children", "[base]") 
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
 }
 
+TEST_CASE("process: what a child leaves behind is not waited for, though it keeps the pipes open", "[base]") {
+  const auto start = std::chrono::steady_clock::now();
+  const RunResult result = run_process(
+      {"sh", "-c", "sleep 30 & head -c 300000 /dev/zero; echo err >&2; echo $!"}, {.timeout_s = 20});
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
+  CHECK(result.ok());
+  REQUIRE(result.out.size() > 300000);
+  CHECK(result.err == "err\n");
+  ::kill(std::stoi(result.out.substr(300000)), SIGKILL);
+}
+
 TEST_CASE("process: a child that ended while nobody looked has not timed out", "[base]") {
   RunOptions options;
   options.timeout_s = 0;

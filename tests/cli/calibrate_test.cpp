@@ -227,6 +227,7 @@ TEST_CASE("cli: calibration says what it lacks", "[cli]") {
   check_refused(tune().with("--calibrate", "--list", one), 2, "--op");
   check_refused(tune().with("--calibrate", "--op", "spmv", "-"), 2, "stdin");
   check_refused(tune().with("--calibrate", "--op", "spmv", "--list", one, "--list", "-"), 2, "stdin");
+  check_refused(tune().with("--calibrate", "--op", "spmv", "/dev/stdin"), 2, "stdin");
   for (const char* flag : {"--json", "--check"})
     check_refused(tune().with("--calibrate", "--op", "spmv", flag), 2, "excludes");
   check_refused(tune().with("--calibrate", "--rhs", "64"), 2, "dense index");
@@ -244,6 +245,19 @@ TEST_CASE("cli: calibration says what it lacks", "[cli]") {
   const RunResult bare = run_process({(alone / "waco-tune").string(), "--calibrate"}, options);
   CHECK(bare.end.code == 2);
   CHECK(bare.err.find("there is no built-in model to calibrate") != std::string::npos);
+}
+
+TEST_CASE("cli: calibration takes matrices whatever their names are", "[cli]") {
+  const Bench bench;
+  for (const char* name : {"merge", "-dash.mtx"})
+    fs::copy_file(bench.work.matrix(20, 20, 0.2), bench.work.path(name));
+  Program program =
+      tune().with("--calibrate", "--op", "spmv", "--model", bench.model, "merge", "--", "-dash.mtx");
+  program.environment("XDG_DATA_HOME", bench.work.path("home"));
+  const RunResult run = run_by_shell(program, fmt::format("cd '{}' && exec \"$@\"", bench.work.path("")));
+  INFO(run.err);
+  CHECK(run.end.code == 1);
+  CHECK(run.err.find("matrices were measured so far, too few") != std::string::npos);
 }
 
 TEST_CASE("cli: an op that can't be calibrated leaves the others alone", "[cli]") {

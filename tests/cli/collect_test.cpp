@@ -367,6 +367,8 @@ TEST_CASE("cli: wrong uses of waco-collect end with code 2 or 3, touch nothing a
   complains(collect().with(matrix, "-o", output), 2, "--op is required");
   complains(collect().with("-", "--op", "spmv", "-o", output), 2, "stdin");
   complains(collect().with("--list", work.write("list", "-\n"), "--op", "spmv", "-o", output), 2, "stdin");
+  complains(collect().with("/dev/stdin", "--op", "spmv", "-o", output), 2,
+            "/dev/stdin: matrices are read again");
   complains(collect().with("--op", "spmv", "-o", output), 2, "nothing to do");
   complains(collect().with(matrix, "--op", "spmv", "-o", output + ".gz"), 2, "merge");
   complains(collect().with(matrix, "--op", "spmv", "-o", output, "--shard", "4/4"), 2, "4/4");

@@ -1,4 +1,6 @@
 // Runs that are stopped or killed: what is on disk is whole, and what was found is reported.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -107,6 +109,31 @@ TEST_CASE("cli: a stopped run reports its best so far as incomplete", "[cli]") {
     if (!document.at("best").is_null()) CHECK(document.at("best").at("verified") == true);
     if (std::string(state) != "ranked ") CHECK_FALSE(document.at("best").is_null());
   }
+}
+
+TEST_CASE("cli: a signal ends a run that waits for the other end of a pipe", "[cli]") {
+  const Workspace work;
+  const std::string matrix = work.matrix(), pipe = work.path("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  // The signal comes after the seconds in which the program begins to wait.
+  const auto stopped = [](Program program, const std::string& line) {
+    const RunResult run = run_by_shell(program, line);
+    INFO(line << "\n" << run.err);
+    CHECK(run.end.code == 1);
+    CHECK(run.err.find("stopped (SIG") != std::string::npos);
+    CHECK(run.out.empty());
+  };
+  const auto tuned = [](const std::string& input) {
+    return tune().with("--op", "spmv", "--effort", "none", input);
+  };
+  const auto within = [](const char* signal) {
+    return fmt::format("timeout -k 10 -s {} --preserve-status 3 \"$@\"", signal);
+  };
+  stopped(tuned("-"), fmt::format("(head -c 60 '{}'; exec sleep 6) | {}", matrix, within("TERM")));
+  stopped(tuned(pipe), within("USR1"));
+  stopped(tune().with("--op", "spmv", "--list", pipe), within("INT"));
+  stopped(tuned(matrix).with("-o", pipe), within("TERM"));
+  stopped(codegen().with(pipe), within("TERM"));
 }
 
 TEST_CASE("cli: a run that was stopped before it found a plan leaves an older one", "[cli]") {
@@ -275,4 +302,16 @@ exec c++ "$@"
   std::multiset<std::string> statuses;
   for (const json& candidate : document.at("candidates")) statuses.insert(candidate.at("status"));
   CHECK(statuses == std::multiset<std::string>{"crash", "not measured", "ok"});
+}
+
+TEST_CASE("cli: a run whose reader has gone leaves no temporary kernels", "[cli]") {
+  const Workspace work;
+  std::filesystem::create_directory(work.path("tmp"));
+  Program program = tune().with("--op", "spmv", "--model", "none", "--jsonl", "synthetic: stencil2d n=20");
+  program.with(work.matrix()).with("--schedule", "spmv f32 | A: i:U k:C | loop: i k | par: serial");
+  program.environment("XDG_CACHE_HOME", "/dev/null").environment("TMPDIR", work.path("tmp"));
+  const ProcessEnd end = run_into_closed(program);
+  INFO(end.describe());
+  CHECK((!end.exited && end.code == SIGPIPE));
+  CHECK(std::filesystem::is_empty(work.path("tmp")));
 }

@@ -417,6 +417,8 @@ TEST_CASE("cli: wrong uses of waco-train end with code 2 or 3 and touch nothing"
   check_refused(train().with(dataset, "--extractor", "resnet"), 2, "waconet");
   check_refused(train().with(dataset, "--loss", "l1"), 2, "--loss");
   check_refused(train().with(dataset, "--epochs", "0"), 2, "--epochs");
+  for (const char* rate : {"1e300", "1.5", "0", "nan"})
+    check_refused(train().with(dataset, "--lr", rate), 2, "is not a positive number up to 1");
   check_refused(train().with(dataset, "--set", "speed=2"), 2, "speed");
   check_refused(train().with(dataset, "--set", "anchor"), 2, "NAME=NUMBER");
   check_refused(train().with(dataset, "--set", "groups_per_step=0"), 2, "is not from 1 to");
@@ -432,10 +434,13 @@ TEST_CASE("cli: wrong uses of waco-train end with code 2 or 3 and touch nothing"
                 "model.json");
   check_refused(Program("waco-train").with("evaluate", small.path("data"), dataset), 3, "model.json");
   check_refused(Program("waco-train").with(dataset, "-o", small.path("data")), 2, "not a model");
-  check_refused(Program("waco-train").with(dataset, "-o", dataset), 2, "is a file");
+  check_refused(Program("waco-train").with(dataset, "-o", dataset), 2, "is an input");
+  check_refused(Program("waco-train").with(dataset, "-o", small.path("data/band-80-3.mtx")), 2, "is a file");
   const std::string missing = small.path("no/such/folder/x");
   check_refused(train().with(small.path("data/none.jsonl"), "--plot", missing), 1, missing);
   check_refused(train().with(dataset, "--plot", dataset), 2, "is an input");
+  check_refused(train().with(dataset, "--plot", "-", "--json"), 2, "would mix");
+  check_refused(train().with(dataset, "--plot", output), 2, "the same file");
   CHECK_FALSE(std::filesystem::exists(output));
 }
 

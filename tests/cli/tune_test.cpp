@@ -297,6 +297,23 @@ TEST_CASE("cli: outputs that would replace each other or the input are refused",
   CHECK_THAT(printed.err, !Catch::Contains("wrote"));
 }
 
+TEST_CASE("cli: a file on stdin is an input as one that is named", "[cli]") {
+  const Workspace work;
+  const std::string matrix = work.matrix(), content = read_file(matrix), plan = work.path("plan.json");
+  const auto refused = [](const Program& program, const std::string& file) {
+    const RunResult run = run_on(program, file);
+    INFO(run.err);
+    CHECK(run.end.code == 2);
+    CHECK(run.err.find("is an input") != std::string::npos);
+  };
+  const auto tuned = [] { return tune().with("--op", "spmv", "--effort", "none"); };
+  for (const char* input : {"-", "/dev/stdin"}) refused(tuned().with(input, "-o", matrix), matrix);
+  refused(tuned().with("--list", "-", "-o", matrix), matrix);
+  CHECK(read_file(matrix) == content);
+  REQUIRE(run_on(tuned().with("-", "-o", plan), matrix).ok());
+  refused(codegen().with("-", "-o", plan), plan);
+}
+
 TEST_CASE("cli: plan and kernel are written even where stdout can't be", "[cli]") {
   const Workspace work;
   const std::string plan = work.path("plan.json"), kernel = work.path("kernel.cpp");
@@ -610,4 +627,21 @@ TEST_CASE("cli: a list is continued, faults are told item by item", "[cli]") {
   check_refused(batch().with(work.path("empty"), "-o", work.path("none.jsonl")), 3, "holds no .mtx");
   CHECK_FALSE(std::filesystem::exists(work.path("none.jsonl")));
   check_refused(batch().with("-o", results + ".gz"), 2, "leave .gz out");
+}
+
+TEST_CASE("cli: a list that is continued tells names apart that are no UTF-8, and reads streams again",
+          "[cli]") {
+  const Workspace work;
+  const std::string one = work.path("bad\xff.mtx"), two = work.path("bad\xfe.mtx"), matrix = work.matrix();
+  for (const std::string& file : {one, two}) std::filesystem::copy_file(matrix, file);
+  const std::string list = work.write("list", one + "\n" + two + "\n/dev/stdin\n/dev/fd/0\n");
+  const auto said = [&](const char* text) {
+    const RunResult run = run_on(
+        tune().with("--list", list, "--op", "spmv", "--effort", "none", "-o", work.path("results")), matrix);
+    INFO(run.err);
+    CHECK(run.ok());
+    CHECK(run.err.find(text) != std::string::npos);
+  };
+  said("4 of 4 inputs tuned, 0 had a result already, 0 failed");
+  said("2 of 4 inputs tuned, 2 had a result already, 0 failed");
 }

@@ -46,6 +46,15 @@ mkdir -p HB/w
 touch HB/w/w.mtx HB/w/w_b.mtx HB/w.tar.gz HB/z.tgz
 "$slurm/submit.sh" archives -- waco-collect --op spmv --clustered HB
 printf '%s\n' HB/w/w.mtx HB/z.tgz | diff - archives/list
+mkdir bytes
+touch bytes/$'m\xff.mtx' bytes/$'m\xfe.mtx'
+printf 'listed\xc3.mtx\n' >bytes.txt
+LC_ALL=C.UTF-8 "$slurm/submit.sh" named -- waco-collect --op spmv bytes --list bytes.txt
+printf '%s\n' bytes/$'m\xfe.mtx' bytes/$'m\xff.mtx' $'listed\xc3.mtx' | cmp - named/list
+mkdir -p torn/$'sub\nfolder'
+touch torn/a.mtx torn/$'sub\nfolder/b.mtx'
+expect 2 "the name of a file in torn holds a line end" "$slurm/submit.sh" refused -- waco-collect --op spmv torn
+[ ! -e refused ]
 mkdir empty
 expect 3 "empty holds no .tns" "$slurm/submit.sh" none -- waco-collect empty --op mttkrp
 expect 3 "needs --list" "$slurm/submit.sh" none -- waco-tune --op spmv

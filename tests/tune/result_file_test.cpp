@@ -46,6 +46,19 @@ TEST_CASE("result_file: what failed, or was cut short by a fault of the machine,
   CHECK_FALSE(holds_after({{"status", "failed"}}));
 }
 
+TEST_CASE("result_file: names that are no UTF-8 are told apart", "[tune]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "results.jsonl";
+  const TuneOptions options = spmv_options();
+  const Machine machine = describe_machine("");
+  ResultFile(file, machine)
+      .append(listed_document({"bad\xff.mtx", {}, nullptr}, options, "waco-tune", "..."));
+  const ResultFile results(file, machine);
+  CHECK(results.holds("bad\xff.mtx", options));
+  CHECK_FALSE(results.holds("bad\xfe.mtx", options));
+  CHECK_THAT(read_file(file), Catch::Contains(R"("input":"bad\\xff.mtx")"));
+}
+
 TEST_CASE("result_file: results of a list are told from other files", "[tune]") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "results.jsonl";

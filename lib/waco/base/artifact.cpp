@@ -13,7 +13,41 @@
 namespace waco {
 namespace {
 
-constexpr auto kReplace = nlohmann::json::error_handler_t::replace;  // file names need not be UTF-8
+/// How many bytes of `text` at `at` are a character of UTF-8; 0 where none begins there.
+size_t character_bytes(std::string_view text, size_t at) {
+  const auto byte = [&](size_t n) {
+    return static_cast<unsigned char>(at + n < text.size() ? text[at + n] : 0);
+  };
+  const unsigned char first = byte(0), second = byte(1);
+  if (first < 0x80) return 1;
+  const size_t size = first < 0xc2 || first > 0xf4 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  // No longer forms of smaller numbers, no halves of pairs of UTF-16, nothing beyond the last character.
+  if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+      (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f))
+    return 0;
+  for (size_t n = 1; n < size; ++n)
+    if ((byte(n) & 0xc0) != 0x80) return 0;
+  return size;
+}
+
+/// With stored_text of every text in it.
+template <typename Json>
+Json stored_document(Json document) {
+  if (document.is_string()) return stored_text(document.template get<std::string>());
+  if (document.is_structured())
+    for (auto& element : document) element = stored_document(std::move(element));
+  return document;
+}
+
+/// Names of files need not be UTF-8, but nearly always are.
+template <typename Json>
+std::string text_of(const Json& document, int indent) {
+  try {
+    return document.dump(indent);
+  } catch (const nlohmann::json::type_error&) {
+    return stored_document(document).dump(indent, ' ', false, Json::error_handler_t::replace);
+  }
+}
 
 /// 1-based line of a byte offset.
 int64_t line_of(const std::string& text, size_t offset) {
@@ -95,20 +129,28 @@ bool is_artifact(const std::filesystem::path& file, std::string_view format) {
 }
 
 std::string stored_text(const std::string& text) {
-  const nlohmann::json json(text);
-  return nlohmann::json::parse(line_text(json));
+  std::string stored;
+  for (size_t at = 0; at < text.size();) {
+    const size_t size = character_bytes(text, at);
+    if (size > 0)
+      stored.append(text, at, size);
+    else
+      stored += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[at]));
+    at += std::max<size_t>(size, 1);
+  }
+  return stored;
 }
 
 std::string artifact_text(const nlohmann::ordered_json& artifact) {
-  return artifact.dump(2, ' ', false, kReplace) + '\n';
+  return text_of(artifact, 2) + '\n';
 }
 
 std::string line_text(const nlohmann::json& document) {
-  return document.dump(-1, ' ', false, kReplace);
+  return text_of(document, -1);
 }
 
 std::string line_text(const nlohmann::ordered_json& document) {
-  return document.dump(-1, ' ', false, kReplace);
+  return text_of(document, -1);
 }
 
 void write_artifact(const std::filesystem::path& file, const nlohmann::ordered_json& artifact) {

@@ -31,11 +31,11 @@ nlohmann::json read_artifact(const std::filesystem::path& file, std::string_view
 /// Whether a file is a JSON artifact of `format`, of whatever version.
 bool is_artifact(const std::filesystem::path& file, std::string_view format);
 
-/// A text as files hold it: what is not UTF-8 (names of files need not be) is replaced. What is read again is
-/// found by such texts only.
+/// A text as files hold it: bytes that are not UTF-8 (names of files need not be) are written as \xNN, so
+/// that different names stay different. What is read again is found by such texts only.
 std::string stored_text(const std::string& text);
 
-/// Indented, as files hold it; what is not UTF-8 is replaced.
+/// Indented, as files hold it, with stored_text of every text.
 std::string artifact_text(const nlohmann::ordered_json& artifact);
 
 /// The same on one line, without its end.

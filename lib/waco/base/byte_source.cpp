@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "waco/base/awaited.hpp"
 #include "waco/base/error.hpp"
 
 namespace waco {
@@ -18,7 +19,7 @@ FileSource::FileSource(const std::string& path) : name_(path) {
     name_ = "standard input";
     fd_ = STDIN_FILENO;
   } else {
-    owned_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    owned_ = open_to_read(path);
     fd_ = owned_.get();
     if (!owned_) throw InputError(name_, 0, fmt::format("can't be opened: {}", std::strerror(errno)));
   }
@@ -32,11 +33,9 @@ FileSource::FileSource(const std::string& path) : name_(path) {
 }
 
 size_t FileSource::read(char* to, size_t size) {
-  for (;;) {
-    const ssize_t count = ::read(fd_, to, size);
-    if (count >= 0) return static_cast<size_t>(count);
-    if (errno != EINTR) throw InputError(name_, 0, fmt::format("can't be read: {}", std::strerror(errno)));
-  }
+  const ssize_t count = read_awaited(fd_, to, size, name_);
+  if (count < 0) throw InputError(name_, 0, fmt::format("can't be read: {}", std::strerror(errno)));
+  return static_cast<size_t>(count);
 }
 
 size_t MemorySource::read(char* to, size_t size) {

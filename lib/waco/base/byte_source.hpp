@@ -24,6 +24,7 @@ class FileSource : public ByteSource {
   /// Opens `path`, or standard input for "-". Throws InputError when it can't be opened or is a folder.
   explicit FileSource(const std::string& path);
 
+  /// Waits for what is no file; throws Stopped when a signal asks to stop meanwhile (see read_awaited).
   size_t read(char* to, size_t size) override;
   /// What errors call it: the path, or "standard input".
   const std::string& name() const { return name_; }

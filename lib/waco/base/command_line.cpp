@@ -14,6 +14,7 @@
 #include <new>
 
 #include "waco/base/file_replacement.hpp"
+#include "waco/base/files.hpp"
 #include "waco/base/log.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/base/thread_places.hpp"
@@ -76,6 +77,11 @@ CLI::Validator positive_number() {
   return number_that([](double number) { return number > 0; }, "a positive number", "POSITIVE");
 }
 
+CLI::Validator positive_number_to(double most) {
+  return number_that([=](double number) { return 0 < number && number <= most; },
+                     fmt::format("a positive number up to {}", most), fmt::format("in (0 - {}]", most));
+}
+
 CLI::Validator number_from(double least, double most) {
   return number_that([=](double number) { return least <= number && number <= most; },
                      fmt::format("a number from {} to {}", least, most),
@@ -128,7 +134,7 @@ void refuse_same_files(const std::vector<std::string>& inputs, const std::vector
             fmt::format("{} and {} would mix what they write to one stream", other->option, output->option));
     }
     for (const std::string& input : inputs)
-      if (same_file(input, output->file))
+      if (takes_place_of_input(output->file, input))
         throw UsageError(
             fmt::format("{} is an input; name another file for {}", output->file, output->option));
   }
@@ -207,6 +213,7 @@ int guarded_main(std::string_view program, const std::function<ExitCode()>& body
   try {
     return static_cast<int>(guarded(program, body).code);
   } catch (const ReaderGone&) {
+    remove_temporary_folders();
     ::signal(SIGPIPE, SIG_DFL);
     ::raise(SIGPIPE);
     return static_cast<int>(ExitCode::kFailed);  // where SIGPIPE is blocked

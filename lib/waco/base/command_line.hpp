@@ -30,6 +30,7 @@ void add_common_options(CLI::App& app, std::string_view program, CommonOptions& 
 
 /// What an option's check accepts: finite numbers only, unlike CLI11's own.
 CLI::Validator positive_number();
+CLI::Validator positive_number_to(double most);
 CLI::Validator number_from(double least, double most);
 
 /// Parses the command line and sets up the log. Returns false when --help or --version was asked for and has
@@ -46,7 +47,7 @@ struct NamedOutput {
   std::string file;  ///< empty: not asked for; "-": stdout
 };
 
-/// Throws UsageError when an output would take the place of an input (see same_file) or of another output, or
+/// Throws UsageError when an output would take the place of an input or of another output (see same_file), or
 /// be mixed with one.
 void refuse_same_files(const std::vector<std::string>& inputs, const std::vector<NamedOutput>& outputs);
 

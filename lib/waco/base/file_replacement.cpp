@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <climits>
 #include <cstdint>
 #include <cstdio>
 #include <optional>
@@ -15,6 +16,7 @@
 #include <string>
 #include <system_error>
 
+#include "waco/base/awaited.hpp"
 #include "waco/base/error.hpp"
 
 namespace waco {
@@ -46,14 +48,17 @@ std::optional<int> descriptor_at(const fs::path& file) {
   return fault == std::errc() ? std::optional(number) : std::nullopt;
 }
 
+bool same_entry(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 /// Whether `link` leads where its text says. In /proc, links to pipes of other processes have a text that is
 /// no name.
 bool leads_to(const fs::path& link, const fs::path& next) {
   struct stat reached {};
   struct stat named {};
   if (::stat(link.c_str(), &reached) != 0) return true;  // there is nothing yet
-  return ::stat(next.c_str(), &named) == 0 && reached.st_dev == named.st_dev &&
-         reached.st_ino == named.st_ino;
+  return ::stat(next.c_str(), &named) == 0 && same_entry(reached, named);
 }
 
 /// None where links have no end.
@@ -100,6 +105,11 @@ bool write_all(int fd, std::string_view content) {
   return true;
 }
 
+/// Whether a byte is one of a character of UTF-8 behind its first.
+bool continues_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
+}
+
 [[noreturn]] void fail(const fs::path& file, const char* what) {
   throw os_error(fmt::format("{}: {}", file.string(), what));
 }
@@ -110,9 +120,15 @@ fs::path temporary_name(const fs::path& file) {
   // Numbers of processes are not enough: containers and machines that share a folder have the same.
   static const uint64_t process = (uint64_t{std::random_device{}()} << 32) | std::random_device{}();
   static std::atomic<int> counter{0};
-  fs::path name = file;
-  name += fmt::format(".tmp.{:016x}.{}", process, counter++);
-  return name;
+  const std::string end = fmt::format(".tmp.{:016x}.{}", process, counter++);
+  std::string name = file.filename();
+  if (name.size() + end.size() > NAME_MAX) {
+    size_t kept = NAME_MAX - end.size();
+    while (kept > 0 && continues_character(name[kept]))
+      --kept;  // some file systems take whole characters only
+    name.resize(kept);
+  }
+  return file.parent_path() / (name + end);
 }
 
 bool is_stream(const fs::path& file) {
@@ -124,6 +140,16 @@ bool same_file(const fs::path& a, const fs::path& b) {
   if (is_stream(a) || is_stream(b)) return false;
   std::error_code error;
   return fs::equivalent(a, b, error) || place_of(a) == place_of(b);
+}
+
+bool takes_place_of_input(const fs::path& output, const fs::path& input) {
+  if (is_stream(output)) return false;
+  struct stat read {};
+  struct stat written {};
+  const bool both = (input == "-" ? ::fstat(STDIN_FILENO, &read) : ::stat(input.c_str(), &read)) == 0 &&
+                    ::stat(output.c_str(), &written) == 0;
+  if (both && S_ISREG(read.st_mode) && same_entry(read, written)) return true;
+  return same_file(output, input);
 }
 
 bool same_descriptor(const fs::path& a, const fs::path& b) {
@@ -139,7 +165,7 @@ FileReplacement::FileReplacement(const fs::path& file) : file_(file == "-" ? "st
   if (target.descriptor) {
     to_ = Descriptor(::fcntl(*target.descriptor, F_DUPFD_CLOEXEC, 0));
   } else if (target.is_stream()) {
-    to_ = Descriptor(::open(target_.c_str(), O_WRONLY | O_CLOEXEC));
+    to_ = open_awaited(target_);
   } else {
     temporary_ = temporary_name(target_);
     to_ = Descriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));

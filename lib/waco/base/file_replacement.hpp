@@ -16,6 +16,10 @@ bool is_stream(const std::filesystem::path& file);
 /// comes.
 bool same_file(const std::filesystem::path& a, const std::filesystem::path& b);
 
+/// Whether what is written to `output` takes the place of what is read from `input`: the same file by name,
+/// or the file that `input` has open, as "-", which is stdin, or /dev/stdin do.
+bool takes_place_of_input(const std::filesystem::path& output, const std::filesystem::path& input);
+
 /// Whether both name the same open descriptor, as "-" and /dev/stdout do: what is written to one comes among
 /// what is written to the other.
 bool same_descriptor(const std::filesystem::path& a, const std::filesystem::path& b);
@@ -23,13 +27,14 @@ bool same_descriptor(const std::filesystem::path& a, const std::filesystem::path
 /// Replaces `file` in one step: written beside it under a temporary name, flushed to the disk, renamed. A
 /// reader, or a run after a crash, sees the old content or the new, never a part. Links are followed, also
 /// to what is not there yet, and permissions kept; a stream, and a file that is a mount point, is written to.
-/// Throws EnvironmentError, and ReaderGone where the stream is a pipe that nobody reads any more.
+/// Throws EnvironmentError, and ReaderGone where the stream is a pipe that nobody reads any more; for a
+/// reader of a pipe that was not there yet it waits until a signal asks to stop, and then throws Stopped.
 void write_file_atomically(const std::filesystem::path& file, std::string_view content);
 
 /// The same piece by piece, for content that is not held in memory.
 class FileReplacement {
  public:
-  /// Opens what is written to. Throws EnvironmentError.
+  /// Opens what is written to. Throws EnvironmentError; waits for the reader of a pipe (see open_awaited).
   explicit FileReplacement(const std::filesystem::path& file);
   /// Without commit() the file stays as it was; a stream has what was written.
   ~FileReplacement();
@@ -60,7 +65,7 @@ void check_can_be_written(const std::filesystem::path& file);
 void replace_folder(const std::filesystem::path& fresh, const std::filesystem::path& folder);
 
 /// A name beside `file` that no other process or thread uses, on other machines neither:
-/// "<file>.tmp.<random>.<n>".
+/// "<file>.tmp.<random>.<n>", of a long name its beginning.
 std::filesystem::path temporary_name(const std::filesystem::path& file);
 
 }  // namespace waco

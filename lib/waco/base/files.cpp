@@ -11,10 +11,13 @@
 #include <cerrno>
 #include <cstdlib>
 #include <mutex>
+#include <set>
 #include <system_error>
 
+#include "waco/base/awaited.hpp"
 #include "waco/base/byte_source.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/signals.hpp"
 
 namespace waco {
 namespace fs = std::filesystem;
@@ -83,7 +86,7 @@ std::vector<fs::directory_entry> list_folder(const fs::path& folder) {
 }
 
 std::string read_file(const fs::path& file) {
-  const Descriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor fd = open_to_read(file);
   if (!fd) fail(file, "can't be opened");
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) fail(file, "can't be read");
@@ -92,8 +95,7 @@ std::string read_file(const fs::path& file) {
   size_t size = 0;
   for (;;) {
     if (size == content.size()) content.resize(2 * size);
-    const ssize_t count = ::read(fd.get(), content.data() + size, content.size() - size);
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = read_awaited(fd.get(), content.data() + size, content.size() - size, file.string());
     if (count < 0) fail(file, "can't be read");
     if (count == 0) break;
     size += static_cast<size_t>(count);
@@ -122,6 +124,8 @@ std::string read_input_file(const fs::path& file) {
   if (fs::is_directory(file, error)) throw InputError(file.string(), 0, "is a folder; name a file inside it");
   try {
     return read_file(file);
+  } catch (const Stopped&) {
+    throw;
   } catch (const EnvironmentError& unreadable) {
     // The message names the file already.
     throw Error(ExitCode::kInput, unreadable.what());
@@ -136,18 +140,57 @@ LockFile::LockFile(const fs::path& file, const std::string& held)
   spdlog::warn("{}: can't be locked here; take care that only one run uses the folder", file.string());
 }
 
+namespace {
+
+/// The folders that are there, for remove_temporary_folders.
+class TemporaryFolders {
+ public:
+  void add(const fs::path& folder) {
+    const std::scoped_lock lock(mutex_);
+    there_.insert(folder);
+  }
+  void remove(const fs::path& folder) {
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+    const std::scoped_lock lock(mutex_);
+    there_.erase(folder);
+  }
+  void remove_all() {
+    const std::scoped_lock lock(mutex_);
+    std::error_code ignored;
+    for (const fs::path& folder : there_) fs::remove_all(folder, ignored);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<fs::path> there_;
+};
+
+/// Outlives every folder, also those that are static: the first one makes it.
+TemporaryFolders& temporary_folders() {
+  static TemporaryFolders folders;
+  return folders;
+}
+
+}  // namespace
+
 TemporaryFolder::TemporaryFolder(std::string_view prefix) {
+  TemporaryFolders& all = temporary_folders();
   std::error_code error;
   fs::path base = fs::temp_directory_path(error);
   if (error) base = "/tmp";
   std::string name = (base / fmt::format("{}XXXXXX", prefix)).string();
   if (::mkdtemp(name.data()) == nullptr) fail(base, "no temporary folder can be created in it");
   path_ = name;
+  all.add(path_);
 }
 
 TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
+  temporary_folders().remove(path_);
+}
+
+void remove_temporary_folders() {
+  temporary_folders().remove_all();
 }
 
 }  // namespace waco

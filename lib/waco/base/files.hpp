@@ -26,7 +26,7 @@ void make_private_folder(const std::filesystem::path& folder);
 /// What is in a folder, in any order; nothing where it is not there, and no more where it can't be read on.
 std::vector<std::filesystem::directory_entry> list_folder(const std::filesystem::path& folder);
 
-/// The whole file; throws EnvironmentError when it can't be read.
+/// The whole file; throws EnvironmentError when it can't be read, of a pipe Stopped (see read_awaited).
 std::string read_file(const std::filesystem::path& file);
 
 /// The same for a file that a user names, "-" for what is left of stdin: an Error of kInput.
@@ -57,5 +57,9 @@ class TemporaryFolder {
  private:
   std::filesystem::path path_;
 };
+
+/// Removes the temporary folders that are left. For a process that is about to end in a way in which nothing
+/// is destroyed.
+void remove_temporary_folders();
 
 }  // namespace waco

@@ -226,10 +226,14 @@ RunResult run_process(const std::vector<std::string>& arguments, const RunOption
     return result.timed_out || result.stopped;
   };
   // Looked at once more when time is up: this process may have been suspended, and the child done long ago.
+  // What the child has written is in the pipes when it ends; others may keep them open for much longer.
   for (bool last = false; (out.read_end || err.read_end) && !last;) {
     last = give_up();
+    const bool ended = child.try_wait().has_value();
     std::array<pollfd, 2> polled{{{out.read_end.get(), POLLIN, 0}, {err.read_end.get(), POLLIN, 0}}};
-    if (::poll(polled.data(), polled.size(), last ? 0 : 50) <= 0) continue;
+    const int num_ready = ::poll(polled.data(), polled.size(), last || ended ? 0 : 50);
+    if (num_ready == 0 && ended) break;
+    if (num_ready <= 0) continue;
     if (polled[0].revents != 0) drain(out.read_end, result.out, options.max_output_bytes);
     if (polled[1].revents != 0) drain(err.read_end, result.err, options.max_output_bytes);
   }

@@ -68,7 +68,8 @@ struct RunResult {
   bool ok() const { return end.exited && end.code == 0 && !timed_out && !stopped; }
 };
 
-/// Runs a program to its end, stdin empty, stdout and stderr captured. Throws EnvironmentError when it can't
+/// Runs a program to its end, stdin empty, stdout and stderr captured; what processes of its own write
+/// afterwards is not waited for. Throws EnvironmentError when it can't
 /// be started; everything else is in the result.
 RunResult run_process(const std::vector<std::string>& arguments, const RunOptions& options = {});
 

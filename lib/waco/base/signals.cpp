@@ -67,6 +67,10 @@ StopToken stop_on_signals() {
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   for (const int number : {SIGINT, SIGTERM, SIGUSR1}) sigaction(number, &action, nullptr);
+  return token_of_signals();
+}
+
+StopToken token_of_signals() {
   StopToken token;
   token.listens_to_signals_ = true;
   return token;

@@ -31,7 +31,7 @@ class StopToken {
   std::optional<double> seconds_left() const;
 
  private:
-  friend StopToken stop_on_signals();
+  friend StopToken token_of_signals();
   using Clock = std::chrono::steady_clock;
 
   bool listens_to_signals_ = false;
@@ -41,5 +41,9 @@ class StopToken {
 /// From now on SIGINT, SIGTERM and SIGUSR1 ask the returned token to stop. A second SIGINT or SIGTERM ends
 /// the process at once. Call once, at the start of a program.
 StopToken stop_on_signals();
+
+/// The token that stop_on_signals() returns, for what waits without being handed one. Where that was not
+/// called it never stops: signals then end the process.
+StopToken token_of_signals();
 
 }  // namespace waco

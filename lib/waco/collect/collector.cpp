@@ -12,6 +12,7 @@
 #include "waco/base/clock.hpp"
 #include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/base/progress.hpp"
@@ -106,8 +107,10 @@ class Collection {
     const std::vector<CorpusItem> all =
         matrix::gather_items(options_.inputs, schedule::sparse_order(options_.problem.op), options_.seed);
     for (const CorpusItem& item : all)
-      if (item.source == "-")
-        throw UsageError("matrices are read again where a run continues, which stdin can't be: name a file");
+      if (is_stream(item.source))
+        throw UsageError(fmt::format(
+            "{}: matrices are read again where a run continues, which stdin and pipes can't be: name a file",
+            item.source));
     std::vector<CorpusItem> own;
     for (size_t place = 0; place < all.size(); ++place)
       if (options_.shard.owns(place))

@@ -65,6 +65,11 @@ bool may_know(const fs::path& model, const std::set<std::string>& judged, double
          });
 }
 
+/// A name that no program takes for an option or a sub-command, however it begins.
+std::string as_path(const fs::path& name) {
+  return name.is_absolute() ? name : "." / name;
+}
+
 CalibrationScore score_of(const json& report) {
   const json& learned = report.at("metrics").at("learned");
   if (!learned.contains("pairwise_accuracy"))
@@ -180,8 +185,8 @@ class Calibration {
     append(command, {"--shard", "0/1"});  // all, even where this is a task of an array
     if (!options_.compiler.empty()) append(command, {"--compiler", options_.compiler});
     if (options_.quiet) command.push_back("-q");
-    append(command, options_.matrices);
-    for (const std::string& list : options_.lists) append(command, {"--list", list});
+    for (const std::string& matrix : options_.matrices) command.push_back(as_path(matrix));
+    for (const std::string& list : options_.lists) append(command, {"--list", as_path(list)});
     if (!names_matrices()) append(command, {"--synthetic", std::to_string(kNumSynthetic)});
     return command;
   }
@@ -218,8 +223,8 @@ class Calibration {
   bool names_matrices() const { return !options_.matrices.empty() || !options_.lists.empty(); }
 
   CalibrationScore judge(const fs::path& model) const {
-    return score_of(json::parse(
-        run_silently(with_data({sibling_program("waco-train"), "evaluate", model, "--json"}), stop_)));
+    return score_of(json::parse(run_silently(
+        with_data({sibling_program("waco-train"), "evaluate", as_path(model), "--json"}), stop_)));
   }
 
   /// None when the user has no model of the op, or none that tuning can use.
@@ -268,7 +273,7 @@ class Calibration {
     fs::remove_all(trained.folder, error);  // of a run that was ended
     spdlog::info("{}: fine-tuning the {} with {} records", op_, name, result_.num_records);
     std::vector<std::string> command{sibling_program("waco-train"), "-o", trained.folder, "--json"};
-    append(command, {"--init", options_.start.model, "--extractor", manifest_.at("extractor")});
+    append(command, {"--init", as_path(options_.start.model), "--extractor", manifest_.at("extractor")});
     append(command, {"--epochs", "60", "--lr", "5e-4", "--patience", "20"});
     append(command, {"--time-limit", std::to_string(kTraining_s)});
     if (!whole) command.push_back("--freeze-embeddings");
@@ -284,8 +289,8 @@ class Calibration {
 
   void add_index(const fs::path& model) {
     if (options_.start.index.empty()) return;
-    run_silently({sibling_program("waco-index"), model, "--from", options_.start.index, "-o", model / "index",
-                  "--threads", threads_},
+    run_silently({sibling_program("waco-index"), model, "--from", as_path(options_.start.index), "-o",
+                  model / "index", "--threads", threads_},
                  stop_);
   }
 
@@ -297,7 +302,7 @@ class Calibration {
   std::vector<std::string> with_data(std::vector<std::string> arguments) const {
     for (const fs::path& dataset : datasets_) arguments.push_back(dataset);
     for (const auto* places : {&options_.matrices, &options_.lists})
-      for (const std::string& place : *places) append(arguments, {"--matrices", place});
+      for (const std::string& place : *places) append(arguments, {"--matrices", as_path(place)});
     if (validation_share_ != kValidationShares[0])
       append(arguments,
              {"--split", std::to_string(kSeed), "--validation-share", fmt::format("{}", validation_share_)});

@@ -47,7 +47,7 @@ nlohmann::ordered_json listed_document(const ListedResult& result, const TuneOpt
                            describe_machine(options.no_compile ? std::string() : options.compiler));
   }
   line["asked"] = asked_json(options);
-  line["input"] = result.input;
+  line["input"] = stored_text(result.input);
   line["status"] = result.outcome.code == ExitCode::kDone ? "done" : "failed";
   line["exit_code"] = static_cast<int>(result.outcome.code);
   line["error"] = result.outcome.error;
@@ -84,7 +84,7 @@ void ResultFile::note(const json& line) {
 }
 
 bool ResultFile::holds(const std::string& input, const TuneOptions& options) const {
-  return done_.contains(key(input, json(asked_json(options))));
+  return done_.contains(key(stored_text(input), json(asked_json(options))));
 }
 
 void ResultFile::append(const nlohmann::ordered_json& line) {

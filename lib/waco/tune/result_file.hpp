@@ -20,8 +20,8 @@ struct ListedResult {
   nlohmann::ordered_json document;  ///< plan document; null when there is none
 };
 
-/// One line: the plan document, or without one an artifact header, with `asked` (the options), `input`,
-/// `status` ("done" or "failed"), `exit_code` and `error`.
+/// One line: the plan document, or without one an artifact header, with `asked` (the options), `input` (its
+/// stored_text), `status` ("done" or "failed"), `exit_code` and `error`.
 nlohmann::ordered_json listed_document(const ListedResult& result, const TuneOptions& options,
                                        std::string_view program, const std::string& command);
 

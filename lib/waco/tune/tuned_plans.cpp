@@ -115,18 +115,19 @@ schedule::Problem TunedPlans::choose_problem(const ProblemOptions& options) cons
 const TunedPlan& TunedPlans::find(const std::string& input, const std::string& matrix_hash,
                                   const schedule::Problem& problem, int threads) const {
   if (for_all_) return plans_.front();
+  const std::string name = stored_text(input);
   const auto preference = [&](const TunedPlan& plan) {
-    return std::tuple(plan.threads == threads, plan.input == input);
+    return std::tuple(plan.threads == threads, plan.input == name);
   };
   const TunedPlan* best = nullptr;
   std::string why = fmt::format("holds no plan of {} for {}", schedule::to_text(problem), input);
   for (const TunedPlan& plan : plans_) {
-    if (!plan.point && plan.input == input && !plan.error.empty())
+    if (!plan.point && plan.input == name && !plan.error.empty())
       why += fmt::format("; waco-tune failed on it: {}", plan.error);
     if (!plan.point || plan.point->problem != problem) continue;
     if (plan.matrix.hash == matrix_hash) {
       if (best == nullptr || preference(plan) >= preference(*best)) best = &plan;
-    } else if (plan.input == input) {
+    } else if (plan.input == name) {
       why += "; its line of that name is for another pattern";
     }
   }

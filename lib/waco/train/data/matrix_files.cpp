@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "waco/base/artifact.hpp"
 #include "waco/base/byte_source.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
@@ -49,7 +50,7 @@ MatrixFiles::MatrixFiles(const std::vector<std::string>& places) {
 }
 
 void MatrixFiles::add_file(const std::string& path) {
-  std::vector<std::string>& paths = paths_[fs::path(path).filename().string()];
+  std::vector<std::string>& paths = paths_[stored_text(fs::path(path).filename().string())];
   if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
 }
 
