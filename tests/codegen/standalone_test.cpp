@@ -438,6 +438,39 @@ int main(void) {
 )") == 0);
 }
 
+TEST_CASE("standalone: slots of operands beyond the caches are asked for ahead, with the same results",
+          "[codegen]") {
+  const Folder folder;
+  const char* const slots = "spmv f32 | A: i1:U i0:U k:L [i/32] | loop: i1 k i0 | par: i1 static x2";
+  CHECK(code_of_user(folder, slots, codegen::any_shape(), R"(
+#include <vector>
+int main(void) {
+  const int64_t rows = 70001, width = 9; /* 5 MB of values and coordinates */
+  std::vector<int64_t> row_ptr(1, 0), columns;
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t k = 0; k < width; ++k) columns.push_back((r * 7 + k * 7919) % rows);
+    row_ptr.push_back((int64_t)columns.size());
+  }
+  const std::vector<float> values(columns.size(), 1);
+  std::vector<float> x(rows), y(rows);
+  for (int64_t r = 0; r < rows; ++r) x[r] = (float)(r % 11);
+  waco_handle* handle;
+  if (waco_create_csr(rows, rows, row_ptr.data(), columns.data(), values.data(), 0, 1, &handle)) return 1;
+  if (waco_run(handle, x.data(), 0, y.data())) return 2;
+  waco_destroy(handle);
+  for (int64_t r = 0; r < rows; ++r) {
+    float sum = 0;
+    for (int64_t k = 0; k < width; ++k) sum += x[columns[r * width + k]];
+    if (y[r] != sum) return 3;
+  }
+  return 0;
+}
+)") == 0);
+  const std::string kernel = read_file(folder.file("kernel.cpp"));
+  CHECK(kernel.find("waco_body<512>") != std::string::npos);
+  CHECK(kernel.find("__builtin_prefetch((const char*)(crd2 + later)") != std::string::npos);
+}
+
 TEST_CASE("standalone: a parallel kernel does not compile without OpenMP", "[codegen]") {
   Folder folder;
   const auto compile = [&](const char* text) {

@@ -52,6 +52,8 @@ struct Leaf {
   std::string accumulator;
 };
 
+inline constexpr int64_t kLineBytes = 64;  ///< of the caches
+
 class Emitter {
  public:
   explicit Emitter(KernelShape shape);
@@ -63,6 +65,8 @@ class Emitter {
   // emitter.cpp: the frame of the kernel
   void emit_prologue();
   void emit_locals();
+  bool reads_streams() const;
+  std::string body_name() const;
   void emit_streams();
   void emit_edge();
   void emit_zero_output();
@@ -90,6 +94,7 @@ class Emitter {
   void emit_scan(const std::string& p, int level, const Env& env, const std::string& is_equal);
   void emit_prefetch(int depth, const Env& env, const std::string& at);
   void emit_prefetch_of_rows(int depth, const Env& env);
+  void emit_prefetch_of_slots();
   void emit_zero_rows(const Env& env);
   bool tiles_remain(int depth) const;  ///< further in, tiles of the dense index are looped over
   void hoist_operands(int depth, const Env& env);

@@ -84,6 +84,18 @@ void Emitter::emit_scan(const std::string& p, int level, const Env& env, const s
   out_.line("while ({0} < {0}_end && !({1})) {0} += {2};", p, is_equal, lanes);
 }
 
+/// Asks for the values and coordinates of slots further on (see reads_streams).
+void Emitter::emit_prefetch_of_slots() {
+  if (!reads_streams()) return;
+  out_.open("if (stream_ahead > 0) {{");
+  out_.line("const int64_t later = slot * {} + stream_ahead;", split(0));
+  for (int64_t at = 0; at < split(0) * schedule::value_bytes(shape_.point.problem.type); at += kLineBytes)
+    out_.line("__builtin_prefetch((const char*)(vals + later) + {});", at);
+  for (int64_t at = 0; at < split(0) * shape_.binding.crd_bytes[2]; at += kLineBytes)
+    out_.line("__builtin_prefetch((const char*)(crd2 + later) + {});", at);
+  out_.close();
+}
+
 /// Asks for the dense rows of the nonzeros `call->prefetch` further on.
 void Emitter::emit_prefetch(int depth, const Env& env, const std::string& at) {
   if (compute().prefetch == 0) return;
@@ -96,7 +108,7 @@ void Emitter::emit_prefetch(int depth, const Env& env, const std::string& at) {
       tile_.whole || tiles_remain(depth)
           ? row_bytes
           : int64_t{tile_.num_vectors} * shape_.lanes * schedule::value_bytes(shape_.point.problem.type);
-  const int64_t lines = std::clamp<int64_t>((tile_bytes + 63) / 64, 1, 16);
+  const int64_t lines = std::clamp<int64_t>((tile_bytes + kLineBytes - 1) / kLineBytes, 1, 16);
   for (const auto& [operand, mode] : operands()) {
     for (size_t v = 0; v < loop(depth).vars.size(); ++v) {
       const Var var = loop(depth).vars[v];
@@ -117,7 +129,7 @@ void Emitter::emit_prefetch(int depth, const Env& env, const std::string& at) {
         out_.line("const value_t* {} = dense{} + {} * rhs + {};", row, operand, target,
                   tiles_remain(depth) ? "0" : tile_.base);
         for (int64_t line = 0; line < lines; ++line)
-          out_.line("__builtin_prefetch((const char*){} + {});", row, 64 * line);
+          out_.line("__builtin_prefetch((const char*){} + {});", row, kLineBytes * line);
       }
       if (all_lanes) out_.close();
     }
@@ -168,7 +180,7 @@ void Emitter::emit_prefetch_of_rows(int depth, const Env& env) {
   const int64_t values = all_tiles ? shape_.point.problem.rhs : tile_size();
   const int64_t bytes = values * schedule::value_bytes(shape_.point.problem.type);
   for (int64_t line = 0; line < std::min<int64_t>((bytes + 63) / 64, 16); ++line)
-    out_.line("__builtin_prefetch((const char*){} + {});", row, 64 * line);
+    out_.line("__builtin_prefetch((const char*){} + {});", row, kLineBytes * line);
 }
 
 /// Loads dense rows that do not change in the loops further in, as long as registers are left for them.

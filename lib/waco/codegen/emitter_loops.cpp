@@ -213,7 +213,10 @@ void Emitter::emit_slot_loop(int depth, Env env) {
   if (shape_.axis == VectorAxis::kLanes && shape_.num_vectors == 1 && !loop(depth).parallel)
     out_.line("WACO_TWO_AT_A_TIME");
   emit_range_loop(depth, "slot", begin, end, [&] {
-    if (depth == shape_.nest.innermost_sparse) emit_prefetch(depth, env, "slot");
+    if (depth == shape_.nest.innermost_sparse) {
+      emit_prefetch(depth, env, "slot");
+      emit_prefetch_of_slots();
+    }
     Env inner = env;
     inner.slot = "slot";
     resolve(inner);
