@@ -103,11 +103,8 @@ std::string verdict(const Summary& summary) {
       "<p>waco over the best peer of each matrix: <strong>{:.2f}x</strong> (geometric mean of {} "
       "matrices{}); "
       "below {:.2f}x on {}. The best peer over fixed_csr: {:.2f}x.</p>\n",
-      summary.waco_over_best_peer, summary.num_with_peers,
-      summary.num_rough > 0
-          ? fmt::format(", on {} of which that peer got a few calls only", summary.num_rough)
-          : "",
-      kClearLoss, summary.losses.size(), summary.best_peer_over_fixed_csr);
+      summary.waco_over_best_peer, summary.num_with_peers, rough_note(summary), kClearLoss,
+      summary.losses.size(), summary.best_peer_over_fixed_csr);
 }
 
 std::string peer_cell(const Record& record, const std::string& name) {

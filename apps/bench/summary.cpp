@@ -94,6 +94,11 @@ std::vector<std::vector<const Record*>> by_problem(const std::vector<Record>& re
   return groups;
 }
 
+std::string rough_note(const Summary& summary) {
+  if (summary.num_rough == 0) return "";
+  return fmt::format(", on {} of which that peer got a few calls only", summary.num_rough);
+}
+
 Summary summarize(const std::vector<const Record*>& group) {
   Summary summary;
   summary.problem = group.at(0)->problem;

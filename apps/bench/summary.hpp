@@ -53,6 +53,10 @@ std::vector<std::string> remarks_of(const std::vector<const Record*>& records);
 /// matrices, where a few calls are its time".
 std::vector<std::string> censored_notes(const Summary& summary);
 
+/// Behind the number of matrices of waco_over_best_peer: how many of its figures are rough; empty without
+/// any.
+std::string rough_note(const Summary& summary);
+
 /// Records in groups of equal problem and threads, in order of appearance.
 std::vector<std::vector<const Record*>> by_problem(const std::vector<Record>& records);
 

@@ -112,10 +112,7 @@ std::string to_table(const Summary& summary) {
   text += fmt::format(
       "waco over the best peer of each matrix: {:.2f}x ({} matrices{}; best peer over fixed_csr: {:.2f}x); "
       "below {:.2f}: {}\n",
-      summary.waco_over_best_peer, summary.num_with_peers,
-      summary.num_rough > 0
-          ? fmt::format(", on {} of which that peer got a few calls only", summary.num_rough)
-          : "",
+      summary.waco_over_best_peer, summary.num_with_peers, rough_note(summary),
       summary.best_peer_over_fixed_csr, kClearLoss, summary.losses.size());
   for (const Loss& loss : summary.losses)
     text += fmt::format("  {} against {}: {:.2f}x\n", loss.matrix, loss.peer, loss.speedup);

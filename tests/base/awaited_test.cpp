@@ -32,9 +32,12 @@ struct Fifo {
 
 /// Whether a child that waits in `body` throws Stopped once it has got `signal`.
 bool is_stopped(int signal, const std::function<void()>& body) {
+  int listens[2];
+  REQUIRE(::pipe2(listens, O_CLOEXEC) == 0);
   const pid_t child = ::fork();
   if (child == 0) {
     stop_on_signals();
+    (void)!::write(listens[1], "", 1);
     try {
       body();
     } catch (const Stopped&) {
@@ -44,7 +47,11 @@ bool is_stopped(int signal, const std::function<void()>& body) {
     }
     ::_exit(2);
   }
-  ::usleep(200000);
+  char ready = 0;
+  REQUIRE(::read(listens[0], &ready, 1) == 1);  // until then the signal would end it
+  ::close(listens[0]);
+  ::close(listens[1]);
+  ::usleep(100000);
   ::kill(child, signal);
   int status = -1;
   for (int n = 0; n < 100 && ::waitpid(child, &status, WNOHANG) == 0; ++n) ::usleep(100000);

@@ -81,14 +81,21 @@ measure::TimingOptions brief() {
   return timing;
 }
 
+/// A contest that fixed_csr takes part in.
+struct WithBaseline {
+  Record record = spmv_record();
+  TemporaryFolder folder;
+  measure::KernelCache cache{measure::Compiler::find(), folder.path() / "kernels"};
+  Contestants contest{small_matrix(), cache, record};
+  WithBaseline() { contest.add_fixed_csr(kFixedCsr); }
+};
+
 }  // namespace
 
 TEST_CASE("contestants: a peer that fails while it is timed costs the others nothing", "[bench]") {
-  Record record = spmv_record();
-  const TemporaryFolder folder;
-  const measure::KernelCache cache(measure::Compiler::find(), folder.path() / "kernels");
-  Contestants contest(small_matrix(), cache, record);
-  contest.add_fixed_csr(kFixedCsr);
+  WithBaseline begun;
+  Record& record = begun.record;
+  Contestants& contest = begun.contest;
   // Enough calls to be verified, and too few for one sample.
   contest.add_peers(
       {stand_in("failing", {.calls = 20}), stand_in("good", {}), stand_in("never", {.calls = 0})}, {});
@@ -113,11 +120,9 @@ TEST_CASE("contestants: a peer that fails while it is timed costs the others not
 }
 
 TEST_CASE("contestants: a result that is wrong after it was timed has no time", "[bench]") {
-  Record record = spmv_record();
-  const TemporaryFolder folder;
-  const measure::KernelCache cache(measure::Compiler::find(), folder.path() / "kernels");
-  Contestants contest(small_matrix(), cache, record);
-  contest.add_fixed_csr(kFixedCsr);
+  WithBaseline begun;
+  Record& record = begun.record;
+  Contestants& contest = begun.contest;
   contest.add_peers({stand_in("forgetful", {.right_calls = 20}), stand_in("good", {})}, {});
   REQUIRE(record.entries.size() == 3);
   REQUIRE(record.entries[1].ok());
@@ -131,11 +136,9 @@ TEST_CASE("contestants: a result that is wrong after it was timed has no time", 
 }
 
 TEST_CASE("contestants: a peer that is slow at first gets a few calls more", "[bench]") {
-  Record record = spmv_record();
-  const TemporaryFolder folder;
-  const measure::KernelCache cache(measure::Compiler::find(), folder.path() / "kernels");
-  Contestants contest(small_matrix(), cache, record);
-  contest.add_fixed_csr(kFixedCsr);
+  WithBaseline begun;
+  Record& record = begun.record;
+  Contestants& contest = begun.contest;
   // One call verifies what is so far off.
   contest.add_peers({stand_in("cold", {.slow_calls = 2}), stand_in("slow", {.slow_calls = INT64_MAX}),
                      stand_in("tiring", {.calls = 2, .slow_calls = INT64_MAX}),
@@ -157,11 +160,9 @@ TEST_CASE("contestants: a peer that is slow at first gets a few calls more", "[b
 }
 
 TEST_CASE("contestants: a peer without memory to look at the matrix is absent", "[bench]") {
-  Record record = spmv_record();
-  const TemporaryFolder folder;
-  const measure::KernelCache cache(measure::Compiler::find(), folder.path() / "kernels");
-  Contestants contest(small_matrix(), cache, record);
-  contest.add_fixed_csr(kFixedCsr);
+  WithBaseline begun;
+  Record& record = begun.record;
+  Contestants& contest = begun.contest;
   Peer hungry = stand_in("hungry", {});
   hungry.refusal = [](const PeerInput&) -> std::optional<std::string> { throw std::bad_alloc(); };
   contest.add_peers({hungry, stand_in("good", {})}, {});

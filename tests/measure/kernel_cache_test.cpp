@@ -39,6 +39,19 @@ void overwrite(const fs::path& file, size_t offset, char byte) {
   stream.put(byte);
 }
 
+/// Of a compiler that can't make kernels.
+void check_refused(const std::string& command, const std::string& why) {
+  const TemporaryFolder folder;
+  const KernelCache cache(Compiler::find(command), folder.path() / "kernels");
+  try {
+    cache.require_openmp();
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kCompiler);
+    CHECK_THAT(error.what(), Catch::Contains(why));
+  }
+}
+
 /// A cache with one entry.
 struct OneEntry {
   TemporaryFolder folder;
@@ -62,31 +75,15 @@ TEST_CASE("compiler: an unusable command has the compiler's exit code", "[measur
 }
 
 TEST_CASE("compiler: a compiler without OpenMP is refused with the compiler's exit code", "[measure]") {
-  const TemporaryFolder folder;
   const CompilerScript script("c++-without-openmp",
                               "for a; do if [ \"$a\" = -fopenmp ]; then echo 'error: no OpenMP here' >&2; "
                               "exit 1; fi; done\nexec c++ \"$@\"\n");
-  const KernelCache cache(Compiler::find("c++-without-openmp"), folder.path() / "kernels");
-  try {
-    cache.require_openmp();
-    FAIL("no error");
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::kCompiler);
-    CHECK_THAT(error.what(), Catch::Contains("no OpenMP here"));
-  }
+  check_refused("c++-without-openmp", "no OpenMP here");
 }
 
 TEST_CASE("compiler: one that writes nothing is refused with the compiler's exit code", "[measure]") {
-  const TemporaryFolder folder;
   const CompilerScript script("idle-c++", "case \"$*\" in *kernel.cpp*) exit 0 ;; esac\nexec c++ \"$@\"\n");
-  const KernelCache cache(Compiler::find("idle-c++"), folder.path() / "kernels");
-  try {
-    cache.require_openmp();
-    FAIL("no error");
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::kCompiler);
-    CHECK_THAT(error.what(), Catch::Contains("wrote nothing"));
-  }
+  check_refused("idle-c++", "wrote nothing");
 }
 
 TEST_CASE("compiler: one that hangs is not waited for when a stop is requested", "[measure]") {
