@@ -115,6 +115,7 @@ Job choose_job(const Options& options) {
     throw UsageError("--position-bytes takes no matrix: a kernel for one has what that needs");
   if (num_schedules == 1) {
     job.point = tune::choose_problem(options.problem).points[0];
+    job.shape = codegen::any_shape(job.point.format.skewed());
     read_matrix(job);
   } else {
     const tune::TunedPlans plans = tune::TunedPlans::read(options.files[0]);

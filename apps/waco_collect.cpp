@@ -194,10 +194,13 @@ collect::CollectOptions collect_options(const Options& options) {
   result.clustered = options.clustered;
   if (options.clustered && schedule::sparse_order(chosen.problem.op) != 2)
     throw UsageError("--clustered: only rows of matrices are clustered");
-  for (const schedule::SuperSchedule& point : result.asked)
-    if (point.format.clustered && !options.clustered)
+  for (const schedule::SuperSchedule& point : result.asked) {
+    if (point.format.skewed())
+      throw UsageError(fmt::format("{}: is skewed, which no model learns from", schedule::to_text(point)));
+    if (point.format.clustered() && !options.clustered)
       throw UsageError(fmt::format("{}: clusters rows, which all points do (--clustered) or none",
                                    schedule::to_text(point)));
+  }
   const size_t num_schedules = result.asked.size() + (options.clustered ? 1 : 0);
   if (num_schedules >= static_cast<size_t>(options.per_matrix))
     throw UsageError(fmt::format("--per-matrix {} has no room for fixed_csr and {} schedules",

@@ -20,13 +20,18 @@
 /* Level kinds, in the order of waco::schedule::LevelKind. */
 enum waco_level_kind { WACO_U = 0, WACO_C = 1, WACO_S = 2, WACO_E = 3, WACO_L = 4 };
 
+/* How nonzeros are arranged, in the order of waco::schedule::Arrangement. Only matrices are. WACO_CLUSTERED:
+   rows that share columns follow each other. WACO_SKEWED: k - i + rows - 1 takes the place of column k, so
+   that diagonals become columns. */
+enum waco_arrangement { WACO_GIVEN = 0, WACO_CLUSTERED = 1, WACO_SKEWED = 2 };
+
 /* What a format schedule asks for (docs/superschedule.md). */
 struct waco_format {
   int32_t order; /* modes of A: 2 or 3 */
   int32_t num_levels;
   int64_t split[3];    /* per mode, 1 = not split */
   int64_t sort_window; /* 1 = rows stay in order */
-  int32_t clustered;   /* 1: rows that share columns follow each other; matrices only */
+  int32_t arrangement; /* enum waco_arrangement */
   struct {
     int32_t mode;
     int32_t inner; /* 1: index % split, 0: index / split */
@@ -55,8 +60,8 @@ struct waco_storage {
   int32_t pos_bytes;    /* 4 or 8, the same for every level */
   struct waco_level level[WACO_MAX_LEVELS];
   void* values;    /* [num_stored] */
-  int32_t* row_of; /* sort_window > 1 or clustered: stored row -> row, for whole groups of split[0] rows, -1
-                      beyond the last one; else null */
+  int32_t* row_of; /* sort_window > 1 or WACO_CLUSTERED: stored row -> row, for whole groups of split[0] rows,
+                      -1 beyond the last one; else null */
   void* source; /* [num_nonzeros]: position in `values` of the n-th nonzero of the input, int32_t or int64_t;
                    null: n itself */
   int32_t source_bytes; /* 4 or 8, or 0 without source */

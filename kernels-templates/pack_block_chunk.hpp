@@ -116,16 +116,17 @@ static inline int64_t waco_chunk_end(const struct waco_packer* p, int64_t rows, 
 /* Meets the blocks of nonzeros begin .. end-1 for the first time after `count` others, in groups that are
    marked from `mark` on. With `place`, every nonzero learns its block's place in c->met; without, the groups'
    ends are counted. Returns the count; no branch depends on the pattern. */
-template <bool kCount>
-static inline int64_t waco_meet_blocks(const struct waco_block_packer* q, struct waco_block_scratch* c,
-                                       int64_t begin, int64_t end, uint32_t mark, int64_t count,
-                                       int32_t* place) {
+template <bool kCount, bool kSkewed>
+static inline int64_t waco_meet_arranged(const struct waco_block_packer* q, struct waco_block_scratch* c,
+                                         int64_t begin, int64_t end, uint32_t mark, int64_t count,
+                                         int32_t* place) {
   const struct waco_divider of_row = q->p->divider[0], of_column = q->p->divider[1];
   const int64_t *columns = q->p->coords[1], *rows = c->rows;
   struct waco_block_mark* const marks = c->mark;
   int32_t *met = c->met, *ends = q->end;
   for (int64_t n = begin; n < end; ++n) {
-    const int64_t group = waco_divide(&of_row, rows[n]), block = waco_divide(&of_column, columns[n]);
+    const int64_t column = kSkewed ? waco_skewed_column(q->p->dims[0], rows[n], columns[n]) : columns[n];
+    const int64_t group = waco_divide(&of_row, rows[n]), block = waco_divide(&of_column, column);
     const struct waco_block_mark before = marks[block];
     const uint32_t now = mark + (uint32_t)group;
     const int fresh = before.group != now;
@@ -138,6 +139,15 @@ static inline int64_t waco_meet_blocks(const struct waco_block_packer* q, struct
     if (kCount) ends[group] = (int32_t)count;
   }
   return count;
+}
+
+template <bool kCount>
+static inline int64_t waco_meet_blocks(const struct waco_block_packer* q, struct waco_block_scratch* c,
+                                       int64_t begin, int64_t end, uint32_t mark, int64_t count,
+                                       int32_t* place) {
+  return q->p->format->arrangement == WACO_SKEWED
+             ? waco_meet_arranged<kCount, true>(q, c, begin, end, mark, count, place)
+             : waco_meet_arranged<kCount, false>(q, c, begin, end, mark, count, place);
 }
 
 #endif

@@ -32,11 +32,23 @@ struct waco_packer {
   struct waco_storage* out;
 };
 
+/* What takes the place of column k in row i of a matrix with so many rows. */
+static inline int64_t waco_skewed_column(int64_t rows, int64_t i, int64_t k) {
+  return k - i + rows - 1;
+}
+
+/* Coordinates of a mode. */
+static inline int64_t waco_mode_extent(const struct waco_format* format, const int64_t* dims, int mode) {
+  if (mode != 1 || format->arrangement != WACO_SKEWED) return dims[mode];
+  if (dims[0] <= 0 || dims[1] <= 0) return 0;
+  return dims[1] > INT64_MAX - dims[0] ? INT64_MAX : dims[0] + dims[1] - 1;
+}
+
 /* Coordinates of level l. */
 static inline int64_t waco_extent(const struct waco_format* format, const int64_t* dims, int l) {
   const int mode = format->level[l].mode;
-  const int64_t split = format->split[mode];
-  return format->level[l].inner ? split : dims[mode] / split + (dims[mode] % split > 0);
+  const int64_t split = format->split[mode], extent = waco_mode_extent(format, dims, mode);
+  return format->level[l].inner ? split : extent / split + (extent % split > 0);
 }
 
 /* Lets `p`, whose dims and nonzeros are set, pack as `format` into `out`, which is cleared. */
@@ -69,7 +81,8 @@ static inline void waco_begin_storage(struct waco_packer* p, const struct waco_f
 struct waco_block {
   int size;
   int64_t index[kWacoBlock];    /* in the input */
-  int64_t raw[3][kWacoBlock];   /* coordinates by mode, gathered; unused for the identity order */
+  int64_t raw[3][kWacoBlock];   /* coordinates by mode, gathered; unused for the identity order of columns as
+                                   they are */
   int64_t outer[3][kWacoBlock]; /* coordinate / split, of split modes */
   int64_t inner[3][kWacoBlock]; /* coordinate % split, of split modes */
   const int64_t* mode[3];       /* coordinates by mode */
@@ -93,6 +106,11 @@ static inline void waco_load_block(const struct waco_packer* p, int64_t n, int s
       b->mode[m] = b->raw[m];
     } else {
       b->mode[m] = coords + n;
+    }
+    if (m == 1 && p->format->arrangement == WACO_SKEWED) {
+      for (int j = 0; j < size; ++j)
+        b->raw[1][j] = waco_skewed_column(p->dims[0], b->mode[0][j], b->mode[1][j]);
+      b->mode[1] = b->raw[1];
     }
     const struct waco_divider d = p->divider[m];
     if (d.split == 1) continue;
@@ -122,9 +140,10 @@ static inline void waco_mark_changes(const int64_t* coordinate, int size, int64_
 }
 
 /* Whether every part of every mode has one level, S follows C, S, E or L, and E or L is at level 2 below x1:U
- * x0:U. */
+ * x0:U, and only i1:U k:C i0:U is skewed. */
 static inline int waco_format_is_sound(const struct waco_format* f) {
-  if (f->clustered && f->order != 2) return 0;
+  if (f->arrangement < WACO_GIVEN || f->arrangement > WACO_SKEWED) return 0;
+  if (f->arrangement != WACO_GIVEN && f->order != 2) return 0;
   if (f->order < 2 || f->order > 3 || f->num_levels < f->order || f->num_levels > WACO_MAX_LEVELS) return 0;
   int seen[3][2] = {{0, 0}, {0, 0}, {0, 0}}, parts = 0, sliced = 0, above = WACO_U;
   for (int m = 0; m < f->order; ++m) {
@@ -145,6 +164,10 @@ static inline int waco_format_is_sound(const struct waco_format* f) {
     }
     above = kind;
   }
+  if (f->arrangement == WACO_SKEWED &&
+      (f->num_levels != 3 || f->split[1] > 1 || f->level[0].mode != 0 || f->level[0].kind != WACO_U ||
+       f->level[1].kind != WACO_C || f->level[2].kind != WACO_U || f->level[2].mode != 0))
+    return 0;
   return f->sort_window <= 1 || (sliced && f->sort_window % f->split[0] == 0);
 }
 

@@ -126,11 +126,11 @@ static inline int waco_pack_prepared(struct waco_packer* p, int directly) {
 #ifndef WACO_WITHOUT_CLUSTER
   struct waco_moved moved;
   memset(&moved, 0, sizeof moved);
-  if (p->format->clustered) status = waco_cluster_input(p, &moved);
+  if (p->format->arrangement == WACO_CLUSTERED) status = waco_cluster_input(p, &moved);
 #endif
   if (status == WACO_OK) status = waco_pack_rows(p, directly);
 #ifndef WACO_WITHOUT_CLUSTER
-  if (p->format->clustered && status == WACO_OK) status = waco_tell_of_input(p, &moved);
+  if (p->format->arrangement == WACO_CLUSTERED && status == WACO_OK) status = waco_tell_of_input(p, &moved);
   waco_free_moved(&moved);
 #endif
   waco_free_scratch(p);

@@ -146,6 +146,11 @@ TEST_CASE("cli: merged shards are the dataset of one run", "[cli]") {
                     .with("--synthetic", "1", "--op", "spmv", "-o", output)
                     .with("--schedule", "spmv f32 | A: i:U k:C [clustered] | loop: i k | par: serial"),
                 2, "which all points do (--clustered) or none");
+  check_refused(
+      Program("waco-collect")
+          .with("--synthetic", "1", "--op", "spmv", "-o", output)
+          .with("--schedule", "spmv f32 | A: i1:U k:C i0:U [i/8 skewed] | loop: i1 k i0 | par: serial"),
+      2, "is skewed, which no model learns from");
   check_refused(Program("waco-collect").with(output, "info", output), 2, "info takes no INPUT");
   CHECK(Program("waco-collect").with("--seed", "3", "info", output).run().ok());
 }

@@ -10,7 +10,7 @@
 #include "packing_inputs.hpp"
 #include "reference_packer.hpp"
 #include "waco/base/random.hpp"
-#include "waco/codegen/clustered.hpp"
+#include "waco/codegen/arranged.hpp"
 #include "waco/codegen/storage.hpp"
 
 namespace waco::codegen {
@@ -54,7 +54,7 @@ TEST_CASE("cluster: a clustered format is the format of the matrix with clustere
     const SparseTensor tensor = random_tensor(random, dims, static_cast<int64_t>(random.below(200)));
     FormatSchedule plain = round % 2 ? direct_format(random, 2) : random_format(random, dims);
     FormatSchedule format = plain;
-    format.clustered = true;
+    format.arrangement = schedule::Arrangement::kClustered;
     INFO("round " << round << ": " << schedule::to_text(format, Op::kSpmv));
     const SparseTensor stored = with_clustered_rows(tensor, 2);
     const Storage packed = pack(tensor, format, Op::kSpmv, ValueType::kF64, 1 + round % 3);
@@ -157,7 +157,7 @@ TEST_CASE("cluster: input that can't be packed is refused", "[codegen]") {
   CHECK(status_of({}, {4, 0}, &row_ptr) == WACO_BAD_ARGUMENT);
   CHECK(status_of({1, 1}, {2, 2}) == WACO_BAD_ARGUMENT);
   waco_format of_tensor = to_abi(format_of("i:U k:C l:C", Op::kMttkrp), Op::kMttkrp);
-  of_tensor.clustered = 1;
+  of_tensor.arrangement = WACO_CLUSTERED;
   CHECK(!waco_format_is_sound(&of_tensor));
 }
 

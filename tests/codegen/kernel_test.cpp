@@ -3,26 +3,14 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
-#include <filesystem>
 
 #include "packing_inputs.hpp"
 #include "point_check.hpp"
 
 namespace waco::codegen {
 namespace {
-
-const measure::KernelCache& test_cache() {
-  static const auto folder =
-      std::filesystem::temp_directory_path() / fmt::format("waco-kernel-test-{}", getpid());
-  static const measure::KernelCache cache(measure::Compiler::find(), folder);
-  static const int at_exit = std::atexit([] { std::filesystem::remove_all(folder); });
-  (void)at_exit;
-  return cache;
-}
 
 void check_on_several_matrices(const std::string& text) {
   const schedule::SuperSchedule point = schedule::parse(text);

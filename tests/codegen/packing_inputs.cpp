@@ -125,8 +125,8 @@ FormatSchedule format_of(const std::string& text, Op op) {
       format.sort_window = std::stoll(word.substr(5));
       continue;
     }
-    if (word == "clustered") {
-      format.clustered = true;
+    if (const auto arrangement = schedule::parse_arrangement(word)) {
+      format.arrangement = *arrangement;
       continue;
     }
     int8_t index = 0;

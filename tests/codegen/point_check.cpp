@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <set>
 
 #include "waco/base/error.hpp"
-#include "waco/codegen/clustered.hpp"
+#include "waco/codegen/arranged.hpp"
 #include "waco/codegen/kernel.hpp"
 #include "waco/measure/operands.hpp"
 #include "waco/measure/reference.hpp"
@@ -43,19 +45,22 @@ class Library {
   void* handle_;
 };
 
-/// Memory of which no byte of the first megabyte past the end can be touched: gathers and other intrinsics
-/// are not seen by sanitizers.
+/// Memory of which no byte of the first megabyte past the end can be touched, nor of one before the page in
+/// which it begins, and before which all numbers are NaN: gathers and other intrinsics are not seen by
+/// sanitizers.
 class GuardedBytes {
  public:
   explicit GuardedBytes(int64_t size) : size_(static_cast<size_t>(size)) {
     const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     const size_t usable = (size_ + page - 1) / page * page;
-    mapped_ = usable + kGuard;
+    mapped_ = kGuard + usable + kGuard;
     void* begin = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (begin == MAP_FAILED) throw EnvironmentError("no memory");
     begin_ = static_cast<char*>(begin);
-    mprotect(begin_ + usable, kGuard, PROT_NONE);
-    data_ = begin_ + usable - size_;
+    mprotect(begin_, kGuard, PROT_NONE);
+    mprotect(begin_ + kGuard + usable, kGuard, PROT_NONE);
+    data_ = begin_ + kGuard + usable - size_;
+    std::memset(begin_ + kGuard, 0xff, usable - size_);
   }
   GuardedBytes(int64_t size, const void* content) : GuardedBytes(size) {
     if (size_ > 0) std::memcpy(data_, content, size_);
@@ -124,6 +129,17 @@ matrix::SparseTensor random_small_tensor(int order, Random& random) {
   return tensor;
 }
 
+/// Whatever skewed formats and their schedules may choose.
+schedule::SuperSchedule random_skewed(const schedule::Problem& problem, Random& random) {
+  static constexpr const char* kPolicies[] = {"static", "balanced", "dynamic,1", "dynamic,8"};
+  const uint64_t rows = random.chance(0.2) ? 32 : 2 + random.below(15);
+  const uint64_t threads = 1 + random.below(3);
+  return schedule::parse(fmt::format(
+      "{} | A: i1:U k:C i0:U [i/{} skewed] | loop: i1 k i0 | par: {} | unroll {}", to_text(problem), rows,
+      threads == 1 ? "serial" : fmt::format("i1 {} x{}", kPolicies[random.below(4)], threads),
+      1 << random.below(5)));
+}
+
 Case random_case(uint64_t seed, int64_t n, const std::string& only_op) {
   Random random(seed * 0x100000001b3ull + static_cast<uint64_t>(n));
   static constexpr schedule::Op kOps[] = {schedule::Op::kSpmv, schedule::Op::kSpmm, schedule::Op::kSddmm,
@@ -141,11 +157,19 @@ Case random_case(uint64_t seed, int64_t n, const std::string& only_op) {
   result.point = random.chance(0.5) ? space.sample_uniform(random)
                                     : space.sample_stratified(
                                           random, schedule::kStrata[random.below(schedule::kStrata.size())]);
-  if (result.tensor.order() == 2 && random.chance(0.25)) {
-    result.point.format.clustered = true;
-    result.point = schedule::canonical(result.point);
-  }
+  if (result.tensor.order() == 2 && random.chance(0.25))
+    result.point = schedule::arranged(result.point, schedule::Arrangement::kClustered);
+  if (problem.op == schedule::Op::kSpmv && random.chance(0.2)) result.point = random_skewed(problem, random);
   return result;
+}
+
+const measure::KernelCache& test_cache() {
+  static const auto folder =
+      std::filesystem::temp_directory_path() / fmt::format("waco-point-check-{}", getpid());
+  static const measure::KernelCache cache(measure::Compiler::find(), folder);
+  static const int at_exit = std::atexit([] { std::filesystem::remove_all(folder); });
+  (void)at_exit;
+  return cache;
 }
 
 std::string check_point(const schedule::SuperSchedule& point, const matrix::SparseTensor& tensor,
@@ -153,9 +177,8 @@ std::string check_point(const schedule::SuperSchedule& point, const matrix::Spar
   const auto& problem = point.problem;
   const std::array<int64_t, 3> dims = matrix::three_dims(tensor.dims);
   Storage storage = pack(tensor, point.format, problem.op, problem.type, 2);
-  const bool clustered = point.format.clustered;
-  const matrix::SparseTensor stored = clustered ? with_clustered_rows(tensor, 2) : matrix::SparseTensor{};
-  const pattern::PatternCounts counts(clustered ? stored : tensor);
+  const matrix::SparseTensor stored = arranged(tensor, point.format.arrangement, 2);
+  const pattern::PatternCounts counts(stored);
   const auto predicted = schedule::predict_storage(point.format, problem.op, problem.type, counts);
   const int64_t num_stored = storage.abi().num_stored;
   if (predicted.total_bytes != storage.bytes() || predicted.num_stored != num_stored)

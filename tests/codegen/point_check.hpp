@@ -23,6 +23,9 @@ struct Case {
 /// these.
 Case random_case(uint64_t seed, int64_t n, const std::string& only_op);
 
+/// Kernels of this process, which are removed when it ends.
+const measure::KernelCache& test_cache();
+
 /// Packs, compiles, runs twice and compares; also compares predicted with packed storage. Empty when all is
 /// right, otherwise what is wrong. Where A is stored without fill, rows of dense operands that no nonzero
 /// meets are NaN. The kernel is written for vectors of `vector_bytes`; 0: of the compiler's target.

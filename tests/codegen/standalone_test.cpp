@@ -115,6 +115,16 @@ TEST_CASE("standalone: kernels emitted without a matrix pass their self-test on 
            "mttkrp f32 J=16 | A: i:C k:S l:S | loop: i k l j | par: i balanced x2",
        })
     check_self_test(text, codegen::any_shape(), 301, 207);
+  check_self_test("spmv f32 | A: i1:U k:C i0:U [i/12 skewed] | loop: i1 k i0 | par: i1 dynamic,16 x2",
+                  codegen::any_shape(true), 301, 207);
+}
+
+TEST_CASE("standalone: up to 2^31 diagonals have coordinates of four bytes", "[codegen]") {
+  const auto point =
+      schedule::parse("spmv f32 | A: i1:U k:C i0:U [i/16 skewed] | loop: i1 k i0 | par: i1 static x2");
+  const std::string kernel = codegen::emit_standalone(point, codegen::any_shape(true), 32, {});
+  CHECK_THAT(kernel, Catch::Contains("up to 2^31 diagonals"));
+  CHECK_THAT(kernel, Catch::Contains("(const int32_t*)a->level[1].crd"));
 }
 
 TEST_CASE("standalone: every way of packing compiles without a warning by clang, too", "[codegen]") {
@@ -132,6 +142,7 @@ TEST_CASE("standalone: every way of packing compiles without a warning by clang,
            "spmm f32 J=32 | A: i1:U k1:C i0:U k0:U [i/4 k/4] | loop: i1 k1 i0 k0 j | par: i1 static x2",
            "sddmm f32 K=64 | A: i1:U j1:U j0:C i0:C [i/8 j/16] | loop: i1 j1 j0 i0 k | par: i1 static x2",
            "spmm f32 J=32 | A: i:U k:C [clustered] | loop: i k j | par: i static x2",
+           "spmv f32 | A: i1:U k:C i0:U [i/16 skewed] | loop: i1 k i0 | par: i1 static x2 | unroll 2",
            "mttkrp f32 J=16 | A: i:C k:S l:S | loop: i k l j | par: i balanced x2",
        }) {
     Folder folder;
@@ -147,6 +158,8 @@ TEST_CASE("standalone: a kernel emitted for one matrix passes on it", "[codegen]
   check_self_test(
       "spmm f32 J=32 | A: i1:U k1:C i0:U k0:U [i/3 k/4] | loop: i1 k1 i0 k0 j | par: i1 dynamic,1 x2",
       {{360, 240, 1}, 360 * 240}, 360, 240);
+  check_self_test("spmv f64 | A: i1:U k:C i0:U [i/8 skewed] | loop: i1 k i0 | par: i1 balanced x2 | unroll 4",
+                  {{61, 300, 1}, 61 * 300}, 61, 300);
   check_self_test("spmv f32 | A: k:U i:C | loop: k i | par: k static x2", {{61, 300, 1}, 61 * 300}, 61, 300);
 }
 

@@ -10,7 +10,7 @@
 
 #include "../model/learned/random_model.hpp"
 #include "waco/base/files.hpp"
-#include "waco/codegen/clustered.hpp"
+#include "waco/codegen/arranged.hpp"
 #include "waco/matrix/synthetic.hpp"
 
 using namespace waco;
@@ -122,13 +122,13 @@ TEST_CASE("choices: clustered points are all but fixed_csr, and CSR is among the
   std::vector<Choice> choices = chooser.independent_points();
   const SuperSchedule csr = schedule::csr_point(options.problem, options.threads);
   CHECK(choices.at(0).point == csr);
-  CHECK(choices.at(1).point == schedule::with_row_order(csr, true));
+  CHECK(choices.at(1).point == schedule::arranged(csr, schedule::Arrangement::kClustered));
   const auto sizes = strata_sizes(options.per_matrix - 1);
   CHECK(std::ssize(choices) == options.per_matrix - sizes[static_cast<size_t>(Stratum::kNeighbours)]);
   const std::vector<Choice> near = chooser.neighbours({csr, choices[2].point}, 8, {}, {});
   CHECK(near.size() == 8);
   choices.insert(choices.end(), near.begin(), near.end());
-  for (size_t n = 1; n < choices.size(); ++n) CHECK(choices[n].point.format.clustered);
+  for (size_t n = 1; n < choices.size(); ++n) CHECK(choices[n].point.format.clustered());
 }
 
 TEST_CASE("choices: a learned model chooses what it ranks first, beside what the closed-form model does",

@@ -5,7 +5,7 @@
 
 #include "patterns.hpp"
 #include "server_ceilings.hpp"
-#include "waco/codegen/clustered.hpp"
+#include "waco/codegen/arranged.hpp"
 
 using waco::model::ClosedFormModel;
 using waco::schedule::parse;

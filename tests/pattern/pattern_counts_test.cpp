@@ -10,6 +10,7 @@
 #include "make_tensor.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/random.hpp"
+#include "waco/pattern/diagonals.hpp"
 #include "waco/pattern/distinct_keys.hpp"
 
 using namespace waco;
@@ -158,6 +159,30 @@ TEST_CASE("pattern_counts: slice widths with and without sorting", "[pattern]") 
   CHECK(counts.slice_widths(2, 4, {1, 1, 0}) == SliceWidths{3, 4 + 1 + 1, 4});
   CHECK(counts.slice_widths(2, 64, {1, 1, 0}) == SliceWidths{3, 4 + 1, 4});
   CHECK(counts.slice_widths(2, 1, {1, 2, 0}) == SliceWidths{3, 2 + 2 + 1, 2});
+}
+
+TEST_CASE("diagonals: their fill is estimated from groups all over the matrix", "[pattern]") {
+  std::set<std::vector<int64_t>> whole, single;
+  for (int64_t row = 0; row < 4000; ++row)
+    for (const int64_t offset : {0, 3, 50})
+      if (row + offset < 4000) {
+        whole.insert({row, row + offset});
+        if (row % 4 == 0) single.insert({row, row + offset});
+      }
+  CHECK(fill_of_diagonals(make_tensor({4000, 4000}, whole), 16) == Approx(1).margin(0.01));
+  CHECK(fill_of_diagonals(make_tensor({4000, 4000}, single), 16) == Approx(4).margin(0.01));
+  CHECK(fill_of_diagonals(make_tensor({4000, 4000}, whole), 1) == 1);
+  CHECK(fill_of_diagonals(make_tensor({4000, 4000}, {}), 16) == 16);
+  CHECK(fill_of_diagonals(make_tensor({0, 5}, {}), 16) == 16);
+  std::set<std::vector<int64_t>> many;  // of which only some groups are looked at
+  for (int64_t row = 0; row < 40000; ++row)
+    for (int64_t offset = 0; offset < 5; ++offset) many.insert({row, (row + 1000 * offset) % 45000});
+  CHECK(fill_of_diagonals(make_tensor({40000, 45000}, many), 16) == Approx(1).margin(0.02));
+  std::set<std::vector<int64_t>> wide;  // many nonzeros a row, and only the first rows follow diagonals
+  for (int64_t row = 0; row < 1600; ++row)
+    for (int64_t n = 0; n < 100; ++n)
+      wide.insert({row, row < 16 ? row + n : (row * 7919 + n * n * 31) % 100000});
+  CHECK(fill_of_diagonals(make_tensor({1600, 100000}, wide), 16) > 8);
 }
 
 TEST_CASE("pattern_counts: slots of 3-D rows are distinct tuples", "[pattern]") {

@@ -54,6 +54,7 @@ std::vector<NamedFormat> matrix_formats() {
       {"SELL-8-1024", point("i1:U i0:U k:L [i/8 sort:1024]", "i1 k i0")},
       {"SELL-16-4096", point("i1:U i0:U k:L [i/16 sort:4096]", "i1 k i0")},
       {"rows of 4", point("i1:U k:C i0:U [i/4]", "i1 k i0")},
+      {"diagonals of 32", point("i1:U k:C i0:U [i/32 skewed]", "i1 k i0")},
       {"1x8 blocks", point("i:U k1:C k0:U [k/8]", "i k1 k0")},
       {"BCSR 2x2", point("i1:U k1:C i0:U k0:U [i/2 k/2]", "i1 k1 i0 k0")},
       {"BCSR 3x3", point("i1:U k1:C i0:U k0:U [i/3 k/3]", "i1 k1 i0 k0")},

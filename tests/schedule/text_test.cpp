@@ -18,6 +18,7 @@ TEST_CASE("text: canonical texts come back unchanged", "[schedule]") {
            "spmm f32 J=32 | A: k1:C i:C k0:S [k/256] | loop: k1 i k0 j | par: serial",
            "spmm f32 J=64 | A: i:U k:C [clustered] | loop: i k j | par: i static x2",
            "spmv f64 | A: i1:U i0:U k:L [i/8 clustered sort:64] | loop: i1 k i0 | par: i1 static x2",
+           "spmv f32 | A: i1:U k:C i0:U [i/32 skewed] | loop: i1 k i0 | par: i1 balanced x2 | unroll 2",
            "sddmm f64 K=256 | A: i:C j:S | loop: i j k | par: i balanced x2 | prefetch 4",
            "mttkrp f32 J=16 | A: i1:U k1:C l:S i0:C k0:S [i/16 k/64] | loop: i1 k1 l i0 k0 j | par: i1 "
            "static x4",
@@ -70,6 +71,8 @@ TEST_CASE("text: prefetch of rows that are looked up disappears", "[schedule]") 
   const std::string loops = " | loop: j i k | par: serial | prefetch 4";
   CHECK(parse("sddmm f32 K=64 | A: j:U i:C" + loops).compute.prefetch == 4);
   CHECK(parse("sddmm f32 K=64 | A: j:U i:C [clustered]" + loops).compute.prefetch == 0);
+  CHECK(parse("spmv f32 | A: i1:U k:C i0:U [i/4 skewed] | loop: i1 k i0 | par: serial | prefetch 8")
+            .compute.prefetch == 0);
 }
 
 TEST_CASE("text: unroll disappears where the innermost stored loop is parallel", "[schedule]") {
@@ -103,7 +106,8 @@ TEST_CASE("text: errors name the faulty part", "[schedule]") {
       {"spmv f32 | A: i1:U i0:U k:C [i/4 i/4] | loop: i1 i0 k | par: serial",
        "'i/4': the index is split twice"},
       {"spmv f32 | A: i1:U i0:U k:L [i/8 sort:1 sort:8] | loop: i1 k i0 | par: serial", "given twice"},
-      {"spmv f32 | A: i:U k:C [clustered clustered] | loop: i k | par: serial", "given twice"},
+      {"spmv f32 | A: i:U k:C [clustered clustered] | loop: i k | par: serial", "arranged once"},
+      {"spmv f32 | A: i1:U k:C i0:U [i/4 clustered skewed] | loop: i1 k i0 | par: serial", "arranged once"},
       {"spmv f32 | A: i:U k:C [cluster] | loop: i k | par: serial",
        "expected a split such as i/4, clustered"},
       {"spmv f32 | A: i:U k:C | loop: i k | par: serial [i/4]", "expected 'serial'"},

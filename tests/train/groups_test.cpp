@@ -42,13 +42,15 @@ TEST_CASE("groups: records of one pattern and problem are ranked together, witho
   dataset::Record wide = sample_record("mesh", 32);
   wide.problem.type = schedule::ValueType::kF64;
   wide.plan.replace(0, 8, "spmv f64");
+  dataset::Record skewed = sample_record("mesh", 16);
+  skewed.plan = "spmv f32 | A: i1:U k:C i0:U [i/8 skewed] | loop: i1 k i0 | par: serial";
   const auto file = files.write("a", {sample_record("mesh", 16, 2.0), sample_record("graph", 16), failed,
-                                      censored, sample_record("graph", 2), wide});
+                                      skewed, censored, sample_record("graph", 2), wide});
   const Records records = load_records({file}, std::nullopt);
   CHECK(records.op == schedule::Op::kSpmv);
   CHECK(records.num_failed == 1);
   CHECK(records.num_records == 4);
-  CHECK(records.num_alone == 1);  // the f64 point has nothing to be compared with
+  CHECK(records.num_alone == 2);  // the f64 point has nothing to be compared with, and nor has the skewed one
   REQUIRE(records.groups.size() == 2);
   const Group& mesh = records.groups[0];
   CHECK(mesh.matrix == "mesh");
@@ -63,7 +65,8 @@ TEST_CASE("groups: records of one pattern and problem are ranked together, witho
 TEST_CASE("groups: clustered rows are another pattern, related to CSR with clustered rows", "[train]") {
   Files files;
   const auto clustered = [](dataset::Record record) {
-    record.plan = schedule::to_text(schedule::with_row_order(schedule::parse(record.plan), true));
+    record.plan = schedule::to_text(
+        schedule::arranged(schedule::parse(record.plan), schedule::Arrangement::kClustered));
     return record;
   };
   dataset::Record csr = sample_record("mesh", 1, 2.0);

@@ -6,7 +6,7 @@
 #include "waco/base/error.hpp"
 #include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
-#include "waco/codegen/clustered.hpp"
+#include "waco/codegen/arranged.hpp"
 #include "waco/model/closed_form.hpp"
 #include "waco/model/learned/cost_features.hpp"
 #include "waco/pattern/pattern_features.hpp"
@@ -56,7 +56,8 @@ TEST_CASE("preparation: groups of clustered rows have the inputs of these", "[tr
   Records records = load_records({testing::write_small_dataset(folder.path(), 4, 6)}, std::nullopt);
   Group clustered = records.groups[2];
   clustered.clustered = true;
-  for (schedule::SuperSchedule& point : clustered.points) point = schedule::with_row_order(point, true);
+  for (schedule::SuperSchedule& point : clustered.points)
+    point = schedule::arranged(point, schedule::Arrangement::kClustered);
   records.groups.push_back(clustered);
   const MatrixFiles files({folder.path().string()});
   const auto options = options_in(folder.path() / "cache");

@@ -13,7 +13,7 @@
 #include "../model/server_ceilings.hpp"
 #include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
-#include "waco/codegen/clustered.hpp"
+#include "waco/codegen/arranged.hpp"
 #include "waco/schedule/storage_size.hpp"
 
 using namespace waco;
@@ -126,7 +126,7 @@ TEST_CASE("ranking: rows are clustered where their order wastes the cache, and o
   tune::TuneOptions options;
   options.problem = {schedule::Op::kSpmm, schedule::ValueType::kF32, 256};
   const auto is_clustered = [](const tune::Candidate& candidate) {
-    return candidate.measurement.point.format.clustered;
+    return candidate.measurement.point.format.clustered();
   };
   const auto num_clustered = [&](const matrix::SparseTensor& tensor, bool may_cluster) {
     tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
@@ -152,12 +152,68 @@ TEST_CASE("ranking: rows are clustered where their order wastes the cache, and o
   REQUIRE(is_clustered(best[0]));
   const auto neighbours = ranking.neighbours({best[0].measurement.point}, {}, 10000);
   schedule::SuperSchedule twin = best[0].measurement.point;
-  twin.format.clustered = false;
+  twin.format.arrangement = schedule::Arrangement::kGiven;
   size_t num_twins = 0, num_others = 0;
   for (const tune::Candidate& candidate : neighbours)
     ++(candidate.measurement.point == twin ? num_twins : is_clustered(candidate) ? num_others : num_twins);
   CHECK(num_twins == 1);
   CHECK(num_others > 20);
+}
+
+TEST_CASE("ranking: skewed points are looked at where diagonals are filled, and only there", "[tune]") {
+  tune::TuneOptions options;
+  options.problem = {schedule::Op::kSpmv, schedule::ValueType::kF32, 1};
+  const auto band = [](int64_t size, int64_t every) {
+    std::set<std::pair<int64_t, int64_t>> entries;
+    for (int64_t row = 0; row < size; row += every)
+      for (const int64_t offset : {-100, -1, 0, 1, 100})
+        if (row + offset >= 0 && row + offset < size) entries.emplace(row, row + offset);
+    return test::from_entries(size, size, entries);
+  };
+  const auto is_skewed = [](const tune::Candidate& candidate) {
+    return candidate.measurement.point.format.skewed();
+  };
+  const auto num_skewed = [&](const matrix::SparseTensor& tensor, bool thoroughly) {
+    tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
+    const auto found = ranking.search(8, 1000, 8, true, !thoroughly);
+    REQUIRE(found.size() == 8);
+    CHECK(std::is_sorted(found.begin(), found.end(), [](const auto& a, const auto& b) {
+      return *a.predicted_cost_ns < *b.predicted_cost_ns;
+    }));
+    return std::count_if(found.begin(), found.end(), is_skewed);
+  };
+  CHECK(num_skewed(band(3000, 1), true) >= 2);
+  CHECK(num_skewed(band(3000, 1), false) >= 2);
+  CHECK(num_skewed(band(3000, 2), false) == 0);  // half full: not sure to pay
+  CHECK(num_skewed(test::uniform(3000, 3000, 20000, 3), true) == 0);
+  options.subspace = schedule::Subspace::kSchedule;
+  CHECK(num_skewed(band(3000, 1), true) == 0);
+  options.subspace = schedule::Subspace::kFormat;
+  CHECK(num_skewed(band(3000, 1), true) >= 1);
+  options.subspace = schedule::Subspace::kAll;
+  options.problem = {schedule::Op::kSpmm, schedule::ValueType::kF32, 8};
+  CHECK(num_skewed(band(3000, 1), true) == 0);
+
+  options.problem = {schedule::Op::kSpmv, schedule::ValueType::kF32, 1};
+  const matrix::SparseTensor tensor = band(3000, 1);
+  tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
+  const auto best = ranking.search(1, 1000, 1);
+  REQUIRE(is_skewed(best[0]));
+  const auto neighbours = ranking.neighbours({best[0].measurement.point}, {}, 10000);
+  CHECK(neighbours.size() > 5);
+  for (const tune::Candidate& candidate : neighbours) {
+    CHECK(is_skewed(candidate));
+    CHECK(!schedule::illegal_reason(candidate.measurement.point));
+  }
+  // Given by hand, where no search looked at any.
+  const matrix::SparseTensor scattered = test::uniform(3000, 3000, 20000, 3);
+  options.max_fill = 4;
+  tune::Ranking other(scattered, options, 2, test::server_ceilings(2));
+  const auto judged = other.judge(
+      {schedule::parse("spmv f32 | A: i1:U k:C i0:U [i/2 skewed] | loop: i1 k i0 | par: i1 static x2"),
+       schedule::parse("spmv f32 | A: i1:U k:C i0:U [i/16 skewed] | loop: i1 k i0 | par: i1 static x2")});
+  CHECK(!judged[0].measured);
+  CHECK(judged[1].measurement.status == measure::Status::kConstraint);
 }
 
 TEST_CASE("ranking: clustered points given by hand are judged by what they store", "[tune]") {

@@ -105,6 +105,7 @@ void Emitter::emit_locals() {
   out_.line("value_t* const {} = {};", shape_.carries ? "out_all" : "out", target);
   if (!shape_.carries) emit_streams();
   if (reads_past_edge()) emit_edge();
+  if (format().skewed()) emit_ends();
   if (shape_.carries) {
     local("int64_t", "carry_rows", split(0) > 1 ? "s0" : "1");
     local("int64_t", "carry_size", "carry_rows * rhs");
@@ -127,6 +128,18 @@ void Emitter::emit_edge() {
   out_.line("alignas(64) value_t edge[{}] = {{}};", 2 * width);
   out_.line("for (int64_t x = whole_blocks * {0}; x < d1; ++x) edge[x - whole_blocks * {0}] = dense0[x];",
             split(1));
+}
+
+/// The first elements of the operand with zeros before them, and the last with zeros behind.
+void Emitter::emit_ends() {
+  const int width = diagonal_width();
+  out_.line("const int64_t last_diagonal = d1 - {};", width);
+  out_.line("alignas(64) value_t ends[{}] = {{}};", 4 * width);
+  out_.line("for (int64_t x = 0; x < waco_min({0}, d1); ++x) ends[{0} + x] = dense0[x];", width);
+  out_.line(
+      "for (int64_t x = waco_max(0, -last_diagonal); x < {0}; ++x) ends[{1} + x] = dense0[last_diagonal + "
+      "x];",
+      width, 2 * width);
 }
 
 void Emitter::emit_zero_output() {

@@ -69,6 +69,7 @@ class Emitter {
   std::string body_name() const;
   void emit_streams();
   void emit_edge();
+  void emit_ends();
   void emit_zero_output();
   void emit_sum_of_private_outputs();
   void emit_sum_of_carries();
@@ -119,6 +120,7 @@ class Emitter {
   void emit_dense_leaves(const std::vector<Leaf>& leaves);
   void emit_spmv_leaf(const Leaf& leaf);
   std::string block_operand(const Env& env);
+  std::string diagonal_operand(const Env& env);
   std::string spread_operand(const Env& env, int vector);
   std::string element(const Env& env);
   void emit_position_vectors(const Env& env, const std::string& begin, const std::string& end);
@@ -202,6 +204,8 @@ class Emitter {
   int operand_width() const;
   /// Whether blocks at the edge of the matrix would read beyond the operand.
   bool reads_past_edge() const;
+  /// Elements of the operand that a group of rows reads along a diagonal (skewed).
+  int diagonal_width() const { return shape_.num_vectors * shape_.lanes; }
 
   KernelShape shape_;
   Writer out_;

@@ -112,7 +112,7 @@ void Emitter::emit_prefetch(int depth, const Env& env, const std::string& at) {
   for (const auto& [operand, mode] : operands()) {
     for (size_t v = 0; v < loop(depth).vars.size(); ++v) {
       const Var var = loop(depth).vars[v];
-      if (var.index != mode || (mode == 0 && format().clustered)) continue;
+      if (var.index != mode || (mode == 0 && format().clustered())) continue;
       const auto l = static_cast<size_t>(level) + v;
       const std::string& outer = env.coordinate[static_cast<size_t>(mode)][0];
       if (var.inner && outer.empty()) continue;
@@ -166,7 +166,7 @@ void Emitter::emit_zero_rows(const Env& env) {
 /// Asks for the dense row two clustered rows further on: they lie anywhere, so that no hardware sees a
 /// stream.
 void Emitter::emit_prefetch_of_rows(int depth, const Env& env) {
-  if (op() != schedule::Op::kSddmm || !format().clustered || depth == 0) return;
+  if (op() != schedule::Op::kSddmm || !format().clustered() || depth == 0) return;
   if (depth > shape_.nest.num_runtime || depth - 1 == shape_.nest.innermost_sparse) return;
   const auto& vars = loop(depth - 1).vars;
   if (std::none_of(vars.begin(), vars.end(), [](Var var) { return var.index == 0; })) return;

@@ -311,6 +311,21 @@ std::string Emitter::spread_operand(const Env& env, int vector) {
   return pick(x, x, lanes);
 }
 
+/// Where the elements begin that a group of rows reads along a diagonal. What lies before the operand's first
+/// or after its last is 0 in a copy that takes its place there.
+std::string Emitter::diagonal_operand(const Env& env) {
+  const std::string& position = env.position[1];
+  const int width = diagonal_width();
+  const std::string first =
+      named("diagonal:" + position, "int64_t", "k",
+            fmt::format("{} + {} * {} - (d0 - 1)", env.coordinate[1][0], env.coordinate[0][0], split(0)));
+  return named(
+      "diagonal operand:" + position, "value_t*", "b",
+      fmt::format("{0} < 0 ? ends + ({1} + {0}) : {0} > last_diagonal ? ends + ({2} + {0} - last_diagonal) "
+                  ": dense0 + {0}",
+                  first, width, 2 * width));
+}
+
 /// The element of the operand that a nonzero is multiplied by.
 std::string Emitter::element(const Env& env) {
   if (!reads_past_edge()) return fmt::format("dense0[{}]", row(env, 1));
@@ -330,7 +345,10 @@ void Emitter::emit_spmv_leaf(const Leaf& leaf) {
                   position, v * shape_.lanes);
         break;
       case VectorAxis::kBlockOutput:
-        out_.line("{}_{} += {} * {};", leaf.accumulator, v, value, element(leaf.env));
+        out_.line("{}_{} += {} * {};", leaf.accumulator, v, value,
+                  format().skewed()
+                      ? fmt::format("load{}({} + {})", vec(), diagonal_operand(leaf.env), v * shape_.lanes)
+                      : element(leaf.env));
         break;
       case VectorAxis::kBlock:
         out_.line("{}_{} += {} * {};", leaf.accumulator, v, value, spread_operand(leaf.env, v));

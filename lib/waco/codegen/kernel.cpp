@@ -29,10 +29,11 @@ Binding bind(const schedule::SuperSchedule& point, const std::array<int64_t, 3>&
   binding.vector_bytes = vector_bytes;
   binding.pos_bytes = num_positions_bound <= INT32_MAX ? 4 : 8;
   const auto& format = point.format;
+  const std::array<int64_t, 3> stored = schedule::arranged_dims(format, dims);
   for (size_t l = 0; l < format.levels.size(); ++l)
     if (format.levels[l].kind != LevelKind::kUncompressed)
       binding.crd_bytes[l] =
-          schedule::coordinate_bytes(schedule::extent(format, format.levels[l].var, dims.data()));
+          schedule::coordinate_bytes(schedule::extent(format, format.levels[l].var, stored.data()));
   for (size_t m = 0; m < 3; ++m) binding.exact[m] = format.split[m] <= 1 || dims[m] % format.split[m] == 0;
   return binding;
 }
@@ -61,7 +62,7 @@ bool needs_partition(const schedule::SuperSchedule& point) {
 bool partition_may_cut_rows(const schedule::SuperSchedule& point) {
   const auto& levels = point.format.levels;
   // Pieces of rows are kept apart by stored row.
-  if (point.format.clustered) return false;
+  if (point.format.clustered()) return false;
   if (!needs_partition(point) || levels.size() < 2 || levels[0].kind != LevelKind::kUncompressed ||
       levels[1].kind != LevelKind::kCompressed)
     return false;

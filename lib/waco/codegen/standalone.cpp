@@ -79,8 +79,8 @@ std::string format_initializer(const waco_format& format) {
     levels += fmt::format("{}{{{}, {}, {}}}", l > 0 ? ", " : "", format.level[l].mode, format.level[l].inner,
                           format.level[l].kind);
   return fmt::format("{{{}, {}, {{{}, {}, {}}}, {}, {}, {{{}}}}}", format.order, format.num_levels,
-                     format.split[0], format.split[1], format.split[2], format.sort_window, format.clustered,
-                     levels);
+                     format.split[0], format.split[1], format.split[2], format.sort_window,
+                     format.arrangement, levels);
 }
 
 std::string plan_text(const SuperSchedule& point, const Binding& binding, KernelKind kind) {
@@ -136,22 +136,24 @@ std::string fits(const SuperSchedule& point, const Binding& binding) {
   const auto& format = point.format;
   for (int mode = 0; mode < schedule::sparse_order(point.problem.op); ++mode) {
     const auto m = static_cast<size_t>(mode);
-    const char letter = schedule::index_name(point.problem.op, mode);
+    const std::string counted = mode == 1 && format.skewed()
+                                    ? "diagonals"
+                                    : std::string(1, schedule::index_name(point.problem.op, mode));
     for (size_t l = 0; l < format.levels.size(); ++l) {
       const schedule::Var var = format.levels[l].var;
       const int32_t bytes = binding.crd_bytes[l];
       if (var.index != mode || var.inner) continue;
       if (bytes == 1 || bytes == 2)
-        limits.push_back(fmt::format("up to {} {}", format.split[m] * (int64_t{1} << 8 * bytes), letter));
+        limits.push_back(fmt::format("up to {} {}", format.split[m] * (int64_t{1} << 8 * bytes), counted));
       if (bytes == 4)
-        limits.push_back(format.split[m] > 1 ? fmt::format("up to {} * 2^31 {}", format.split[m], letter)
-                                             : fmt::format("up to 2^31 {}", letter));
+        limits.push_back(format.split[m] > 1 ? fmt::format("up to {} * 2^31 {}", format.split[m], counted)
+                                             : fmt::format("up to 2^31 {}", counted));
     }
     if (format.split[m] > 1 && binding.exact[m])
-      limits.push_back(fmt::format("whole blocks of {} {}", format.split[m], letter));
+      limits.push_back(fmt::format("whole blocks of {} {}", format.split[m], counted));
   }
   if (binding.pos_bytes == 4) limits.push_back("fewer than 2^31 stored positions");
-  if (format.clustered) limits.push_back("up to 2^30 rows, columns and nonzeros");
+  if (format.clustered()) limits.push_back("up to 2^30 rows, columns and nonzeros");
   if (stores_fill(format))
     limits.push_back(fmt::format("up to {} values stored per nonzero (beyond 256 MB)", kMaxFill));
   return fmt::format("{}", fmt::join(limits, ", "));
@@ -215,7 +217,7 @@ std::string packer_text(const SuperSchedule& point) {
     bool taken;
     std::string_view name;
     std::vector<std::string_view> parts;
-  } ways[] = {{point.format.clustered, "CLUSTER", {"pack_cluster.hpp"}},
+  } ways[] = {{point.format.clustered(), "CLUSTER", {"pack_cluster.hpp"}},
               {direct == DirectPacking::kConcordant, "CONCORDANT", {"pack_concordant.hpp"}},
               {direct == DirectPacking::kLanes, "LANES", {"pack_lanes.hpp"}},
               {direct == DirectPacking::kColumns, "COLUMNS", {"pack_columns.hpp"}},
@@ -240,9 +242,11 @@ std::string packer_text(const SuperSchedule& point) {
 
 }  // namespace
 
-OperandShape any_shape() {
-  constexpr int64_t kPrime = (int64_t{1} << 31) - 1;
-  return {{kPrime, kPrime, kPrime}, kPrime};
+OperandShape any_shape(bool skewed) {
+  // Primes, which no split divides; skewed, coordinates of four bytes hold the sum of two.
+  constexpr int64_t kPrime = (int64_t{1} << 31) - 1, kHalf = (int64_t{1} << 30) - 35;
+  const int64_t dim = skewed ? kHalf : kPrime;
+  return {{dim, dim, dim}, kPrime};
 }
 
 std::string emit_standalone(const SuperSchedule& point, const OperandShape& shape, int vector_bytes,

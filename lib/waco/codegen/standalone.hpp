@@ -28,8 +28,8 @@ struct OperandShape {
 };
 
 /// Dimensions no split divides and 32-bit coordinates: the kernel serves any matrix below 2^31 rows and
-/// columns.
-OperandShape any_shape();
+/// columns, of skewed points below 2^31 diagonals.
+OperandShape any_shape(bool skewed = false);
 
 /// Which kernel the file holds.
 enum class KernelKind : uint8_t {

@@ -8,7 +8,7 @@
 #include "kernels-templates/packer.hpp"
 #include "kernels-templates/partition.hpp"
 #include "waco/base/error.hpp"
-#include "waco/codegen/clustered.hpp"
+#include "waco/codegen/arranged.hpp"
 
 namespace waco::codegen {
 namespace {
@@ -32,7 +32,7 @@ waco_format to_abi(const schedule::FormatSchedule& format, schedule::Op op) {
   result.num_levels = static_cast<int32_t>(format.levels.size());
   std::copy(format.split.begin(), format.split.end(), result.split);
   result.sort_window = format.sort_window;
-  result.clustered = format.clustered ? 1 : 0;
+  result.arrangement = static_cast<int32_t>(format.arrangement);
   for (size_t l = 0; l < format.levels.size(); ++l) {
     const schedule::Level& level = format.levels[l];
     result.level[l].mode = level.var.index;
@@ -84,7 +84,7 @@ Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule&
   crd_bytes.fill(least_crd_bytes);
   input.crd_bytes = crd_bytes.data();
   waco_storage packed;
-  if (format.clustered) check_can_be_clustered(tensor);
+  if (format.clustered()) check_can_be_clustered(tensor);
   const int status =
       waco_pack(&abi_format, &input, schedule::value_bytes(type), threads, directly ? 1 : 0, &packed);
   if (status == WACO_OUT_OF_MEMORY) {

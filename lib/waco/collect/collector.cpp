@@ -16,7 +16,7 @@
 #include "waco/base/files.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/base/progress.hpp"
-#include "waco/codegen/clustered.hpp"
+#include "waco/codegen/arranged.hpp"
 #include "waco/collect/matrix_run.hpp"
 #include "waco/dataset/dataset_file.hpp"
 #include "waco/measure/compiler.hpp"

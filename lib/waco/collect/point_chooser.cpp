@@ -54,7 +54,7 @@ PointChooser::PointChooser(const matrix::SparseTensor& tensor, const std::string
 
 /// Points of the space say nothing of the order of rows.
 SuperSchedule PointChooser::as_stored(const SuperSchedule& point) const {
-  return options_.clustered ? schedule::with_row_order(point, true) : point;
+  return options_.clustered ? schedule::arranged(point, schedule::Arrangement::kClustered) : point;
 }
 
 double PointChooser::cost(const SuperSchedule& point) {

@@ -15,7 +15,7 @@ bool reads_dense_operand(const SuperSchedule& point, const std::vector<Var>& var
   const Op op = point.problem.op;
   return std::any_of(vars.begin(), vars.end(), [&](Var var) {
     if (var.index >= sparse_order(op)) return false;
-    return var.index != 0 || (op == Op::kSddmm && !point.format.clustered);
+    return var.index != 0 || (op == Op::kSddmm && !point.format.clustered());
   });
 }
 
@@ -93,7 +93,7 @@ SuperSchedule canonical(const SuperSchedule& point) {
   const Loop& innermost = nest.loops[static_cast<size_t>(nest.innermost_sparse)];
   const bool walks_stored = innermost.kind == LoopKind::kCompressed || innermost.kind == LoopKind::kSlots;
   if (innermost.kind != LoopKind::kCompressed || innermost.parallel) compute.unroll = 1;
-  if (!walks_stored || !reads_dense_operand(result, innermost.vars) ||
+  if (!walks_stored || result.format.skewed() || !reads_dense_operand(result, innermost.vars) ||
       gathers_vectors(result, nest, innermost))
     compute.prefetch = 0;
   if (!writes_rows_once(result.problem.op, nest) || !streams_whole_vectors(result.problem))
@@ -101,8 +101,8 @@ SuperSchedule canonical(const SuperSchedule& point) {
   return result;
 }
 
-SuperSchedule with_row_order(SuperSchedule point, bool clustered) {
-  point.format.clustered = clustered;
+SuperSchedule arranged(SuperSchedule point, Arrangement arrangement) {
+  point.format.arrangement = arrangement;
   return canonical(point);
 }
 

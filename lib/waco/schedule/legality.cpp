@@ -98,6 +98,15 @@ Reason check_sort(const SuperSchedule& point, bool has_lanes) {
   return std::nullopt;
 }
 
+/// Spmv over i1:U k:C i0:U, of so few rows that these are unrolled.
+bool is_of_row_groups(const SuperSchedule& point) {
+  const std::vector<Level> of_row_groups = {{{0, false}, LevelKind::kUncompressed},
+                                            {{1, false}, LevelKind::kCompressed},
+                                            {{0, true}, LevelKind::kUncompressed}};
+  return point.problem.op == Op::kSpmv && point.format.levels == of_row_groups &&
+         point.format.split[0] <= kMaxUnrolledSplit;
+}
+
 Reason check_levels(const SuperSchedule& point) {
   const std::vector<Level>& levels = point.format.levels;
   std::vector<Var> vars;
@@ -114,9 +123,21 @@ Reason check_levels(const SuperSchedule& point) {
     if (Reason reason = check_sliced(point, static_cast<int>(l))) return reason;
   }
   if (all_uncompressed) return "at least one level must not be U";
-  if (point.format.clustered && sparse_order(point.problem.op) != 2)
+  if (point.format.clustered() && sparse_order(point.problem.op) != 2)
     return "clustered: only rows of matrices are clustered";
+  if (point.format.skewed() && !is_of_row_groups(point))
+    return fmt::format(
+        "skewed: only spmv over the levels i1:U k:C i0:U, with i split by {} at most, is skewed",
+        kMaxUnrolledSplit);
   return check_sort(point, has_lanes);
+}
+
+Reason check_skewed_loops(const SuperSchedule& point) {
+  if (!point.format.skewed()) return std::nullopt;
+  const std::vector<Var> in_level_order{{0, false}, {1, false}, {0, true}};
+  if (point.compute.loops != in_level_order || point.compute.parallel > 0)
+    return "skewed: the loops are i1 k i0, of which i1 may be parallel";
+  return std::nullopt;
 }
 
 Reason check_dense_loops(const SuperSchedule& point) {
@@ -173,6 +194,7 @@ std::optional<std::string> illegal_reason(const SuperSchedule& point) {
   if (!is_one_of(kUnrolls, compute.unroll)) return fmt::format("unroll {}: 1, 2, 4, 8 or 16", compute.unroll);
   if (!is_one_of(kPrefetches, compute.prefetch))
     return fmt::format("prefetch {}: 0, 1, 2, 4, 8, 16 or 32", compute.prefetch);
+  if (Reason reason = check_skewed_loops(trimmed)) return reason;
   return check_parallel(trimmed);
 }
 

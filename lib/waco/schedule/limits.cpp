@@ -30,7 +30,7 @@ int64_t thread_output_bytes(const SuperSchedule& point, int64_t rows, int64_t nu
 int64_t boundary_bytes(const SuperSchedule& point) {
   const Problem& problem = point.problem;
   const std::vector<Level>& levels = point.format.levels;
-  const bool may_cut = point.compute.policy == Policy::kBalanced && !point.format.clustered &&
+  const bool may_cut = point.compute.policy == Policy::kBalanced && !point.format.clustered() &&
                        levels[0].kind == LevelKind::kUncompressed && levels[1].kind == LevelKind::kCompressed;
   if (!may_cut || output_is_sparse(problem.op)) return 0;
   return product(product(point.compute.threads, point.format.split[0]),
@@ -62,7 +62,7 @@ std::optional<std::string> limit_reason(const SuperSchedule& point, const Storag
   if (point.format.permutes_rows() && sum(counts.dim(0), point.format.split[0]) > kMostSorted)
     return fmt::format("orders {} rows, {} is the most", counts.dim(0), kMostSorted - point.format.split[0]);
   const int64_t largest = std::max({counts.dim(0), counts.dim(1), counts.num_nonzeros()});
-  if (point.format.clustered && largest > kMostClustered)
+  if (point.format.clustered() && largest > kMostClustered)
     return fmt::format("clusters rows; of these, columns and nonzeros there are up to {}, {} is the most",
                        largest, kMostClustered);
   return std::nullopt;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "waco/base/error.hpp"
+#include "waco/schedule/saturating.hpp"
 
 namespace waco::schedule {
 namespace {
@@ -161,6 +162,12 @@ std::vector<int> level_groups(const FormatSchedule& format) {
     groups[l] = joins ? groups[l - 1] : static_cast<int>(l);
   }
   return groups;
+}
+
+std::array<int64_t, 3> arranged_dims(const FormatSchedule& format, const std::array<int64_t, 3>& dims) {
+  if (!format.skewed()) return dims;
+  const bool is_empty = dims[0] == 0 || dims[1] == 0;
+  return {dims[0], is_empty ? 0 : saturating::sum(dims[0], dims[1] - 1), dims[2]};
 }
 
 int64_t extent(const FormatSchedule& format, Var var, const int64_t* dims) {

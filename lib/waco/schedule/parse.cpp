@@ -125,13 +125,13 @@ class Parser {
         if (point_.format.sort_window == 0) fail(word, "the window must be at least 1");
         continue;
       }
-      if (word == "clustered") {
-        if (point_.format.clustered) fail(word, "given twice");
-        point_.format.clustered = true;
+      if (const auto arrangement = parse_arrangement(word)) {
+        if (point_.format.arrangement != Arrangement::kGiven) fail(word, "nonzeros are arranged once");
+        point_.format.arrangement = *arrangement;
         continue;
       }
       if (word.size() < 3 || word[1] != '/')
-        fail(word, "expected a split such as i/4, clustered, or sort:WINDOW");
+        fail(word, "expected a split such as i/4, clustered, skewed, or sort:WINDOW");
       const int8_t index = parse_index(word[0], word);
       if (index >= sparse_order(op())) fail(word, "the dense index is split in the loops, not in the levels");
       const auto mode = static_cast<size_t>(index);

@@ -57,6 +57,9 @@ class ScheduleSpace {
   /// A few hundred points of formats known to work, distinct and in a fixed order; csr_point is the first.
   std::vector<SuperSchedule> enumerate_structured() const;
 
+  /// All skewed points of the usual sizes and schedules, in a fixed order; none but of spmv.
+  std::vector<SuperSchedule> enumerate_skewed() const;
+
   /// The closest point of this space after a change that may have broken a rule; nullopt when there is none.
   /// Where only format or schedule varies, the other half is replaced by the default one.
   std::optional<SuperSchedule> repaired(SuperSchedule point) const;

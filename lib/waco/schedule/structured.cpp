@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "waco/schedule/building.hpp"
+#include "waco/schedule/loop_nest.hpp"
 #include "waco/schedule/space.hpp"
 
 namespace waco::schedule {
@@ -45,6 +46,20 @@ class Seeds {
       dense_blocks();
       slices();
       column_blocks();
+    }
+    return std::move(points_);
+  }
+
+  /// Groups of rows from a quarter of a vector of floats to several vectors.
+  std::vector<SuperSchedule> skewed() {
+    if (op_ != Op::kSpmv) return {};
+    for (const int32_t rows : {4, 8, 16, 32}) {
+      FormatSchedule format = format_from_levels("a1:U b:C a0:U", {rows, 1, 1});
+      format.arrangement = Arrangement::kSkewed;
+      std::vector<Extras> extras;
+      for (const int32_t unroll : {1, 2, 4})
+        if (rows * unroll <= kMaxUnrolledIterations) extras.push_back({unroll, 0});
+      add_variants(format, {0, false}, {kStaticRows, kBalancedRows}, {{0, 0}}, extras);
     }
     return std::move(points_);
   }
@@ -273,6 +288,10 @@ class Seeds {
 
 std::vector<SuperSchedule> ScheduleSpace::enumerate_structured() const {
   return Seeds(*this).all();
+}
+
+std::vector<SuperSchedule> ScheduleSpace::enumerate_skewed() const {
+  return Seeds(*this).skewed();
 }
 
 }  // namespace waco::schedule

@@ -1,10 +1,13 @@
 // What the parts of a point are called, and the baseline as a point of the space.
 #include "waco/schedule/super_schedule.hpp"
 
+#include <array>
+
 namespace waco::schedule {
 namespace {
 
 constexpr std::string_view kKindLetters = "UCSEL";  // in the order of LevelKind
+constexpr std::array<std::string_view, 3> kArrangements = {"given", "clustered", "skewed"};
 
 }  // namespace
 
@@ -16,6 +19,16 @@ std::optional<LevelKind> parse_level_kind(char letter) {
   const size_t kind = kKindLetters.find(letter);
   if (kind == std::string_view::npos) return std::nullopt;
   return static_cast<LevelKind>(kind);
+}
+
+std::string_view name(Arrangement arrangement) {
+  return kArrangements[static_cast<size_t>(arrangement)];
+}
+
+std::optional<Arrangement> parse_arrangement(std::string_view word) {
+  for (const Arrangement arrangement : {Arrangement::kClustered, Arrangement::kSkewed})
+    if (word == name(arrangement)) return arrangement;
+  return std::nullopt;
 }
 
 std::string var_name(Op op, Var var, bool divided) {

@@ -47,16 +47,31 @@ struct Level {
   bool operator==(const Level&) const = default;
 };
 
+/// How the nonzeros of a matrix are arranged before levels take them, in the order of `enum
+/// waco_arrangement`.
+enum class Arrangement : uint8_t {
+  kGiven,
+  kClustered,  ///< rows that share columns follow each other
+  kSkewed,     ///< columns are counted from the diagonal: k - i + rows - 1 takes the place of k
+};
+
+/// "clustered" or "skewed"; "given", which formats leave unsaid.
+std::string_view name(Arrangement arrangement);
+/// The arrangement that formats name so; nullopt for any other word.
+std::optional<Arrangement> parse_arrangement(std::string_view word);
+
 /// How A is stored: an ordered hierarchy of levels over the split sparse indices.
 struct FormatSchedule {
   std::array<int32_t, 3> split{1, 1, 1};  ///< per sparse mode; 1 = not split
   std::vector<Level> levels;              ///< outermost first
   int64_t sort_window = 1;  ///< sigma: rows sorted by length inside windows of this many (E, L); 1 = none
-  bool clustered = false;   ///< rows that share columns follow each other; matrices only
+  Arrangement arrangement = Arrangement::kGiven;
   bool operator==(const FormatSchedule&) const = default;
 
+  bool clustered() const { return arrangement == Arrangement::kClustered; }
+  bool skewed() const { return arrangement == Arrangement::kSkewed; }
   /// Whether stored rows are the rows in another order.
-  bool permutes_rows() const { return clustered || sort_window > 1; }
+  bool permutes_rows() const { return clustered() || sort_window > 1; }
 };
 
 enum class Policy : uint8_t { kDynamic, kStatic, kBalanced };
@@ -94,8 +109,8 @@ std::optional<std::string> illegal_reason(const SuperSchedule& point);
 /// The canonical point that generates the same program. Requires a legal point.
 SuperSchedule canonical(const SuperSchedule& point);
 
-/// The canonical point that stores its rows clustered (of an op on a matrix), or as they are.
-SuperSchedule with_row_order(SuperSchedule point, bool clustered);
+/// The canonical point that stores its nonzeros so arranged, which has to be legal for it.
+SuperSchedule arranged(SuperSchedule point, Arrangement arrangement);
 
 /// The text form, which `parse` reads back to the same value.
 std::string to_text(const SuperSchedule& point);

@@ -38,7 +38,8 @@ std::string to_text(const FormatSchedule& format, Op op) {
     if (split > 1)
       brackets += fmt::format("{}{}/{}", brackets.empty() ? "" : " ", index_name(op, mode), split);
   }
-  if (format.clustered) brackets += brackets.empty() ? "clustered" : " clustered";
+  if (format.arrangement != Arrangement::kGiven)
+    brackets += fmt::format("{}{}", brackets.empty() ? "" : " ", name(format.arrangement));
   if (format.sort_window > 1)
     brackets += fmt::format("{}sort:{}", brackets.empty() ? "" : " ", format.sort_window);
   return brackets.empty() ? text : fmt::format("{} [{}]", text, brackets);

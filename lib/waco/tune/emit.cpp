@@ -7,7 +7,8 @@
 
 #include "waco/base/error.hpp"
 #include "waco/base/machine.hpp"
-#include "waco/codegen/clustered.hpp"
+#include "waco/codegen/arranged.hpp"
+#include "waco/schedule/saturating.hpp"
 #include "waco/schedule/storage_size.hpp"
 #include "waco/tune/text.hpp"
 
@@ -19,10 +20,14 @@ codegen::OperandShape operand_shape(const matrix::SparseTensor& tensor,
   shape.dims = matrix::three_dims(tensor.dims);
   const schedule::Problem& problem = point.problem;
   const pattern::PatternCounts counts(tensor);
+  if (point.format.skewed()) {
+    shape.num_positions_bound = schedule::saturating::product(counts.num_nonzeros(), point.format.split[0]);
+    return shape;
+  }
   // The order of the rows makes no difference to the bound, which tells in most cases whether positions fit
   // 31 bits; nothing else is asked.
   auto size = schedule::bound_storage(point.format, problem.op, problem.type, counts);
-  if (size.pos_bytes > 4 && point.format.clustered) {
+  if (size.pos_bytes > 4 && point.format.clustered()) {
     const matrix::SparseTensor clustered = codegen::with_clustered_rows(tensor, threads_or_all(0));
     size =
         schedule::predict_storage(point.format, problem.op, problem.type, pattern::PatternCounts(clustered));

@@ -49,9 +49,9 @@ double clustering_forecast_ns(int64_t num_nonzeros) {
 double packing_forecast_ns(const schedule::SuperSchedule& point, int64_t num_nonzeros, double stored_bytes,
                            int threads) {
   const auto nonzeros = static_cast<double>(num_nonzeros);
-  const double nonzero_ns = per_nonzero_ns(point) + (point.format.clustered ? kMoving_ns : 0);
+  const double nonzero_ns = per_nonzero_ns(point) + (point.format.clustered() ? kMoving_ns : 0);
   const double core_ns = nonzero_ns * nonzeros + kPerByte_ns * stored_bytes;
-  const double clustering_ns = point.format.clustered ? clustering_forecast_ns(num_nonzeros) : 0;
+  const double clustering_ns = point.format.clustered() ? clustering_forecast_ns(num_nonzeros) : 0;
   return clustering_ns + core_ns / std::clamp<double>(threads, 1, 1 + nonzeros / kThreadGrain);
 }
 

@@ -12,22 +12,23 @@ using schedule::SuperSchedule;
 
 std::vector<double> PatternCosts::CountingModel::costs(std::span<const SuperSchedule> points) {
   num_points += static_cast<int64_t>(points.size());
-  if (!clustered_) return model_->costs(points);
+  if (arrangement_ == schedule::Arrangement::kGiven) return model_->costs(points);
   std::vector<SuperSchedule> stored(points.begin(), points.end());
-  for (SuperSchedule& point : stored) point.format.clustered = true;
+  for (SuperSchedule& point : stored) point.format.arrangement = arrangement_;
   return model_->costs(stored);
 }
 
-PatternCosts::PatternCosts(const matrix::SparseTensor& tensor, bool clustered, const TuneOptions& options,
-                           const schedule::SpaceLimits& limits, model::Ceilings ceilings)
+PatternCosts::PatternCosts(const matrix::SparseTensor& tensor, schedule::Arrangement arrangement,
+                           const TuneOptions& options, const schedule::SpaceLimits& limits,
+                           model::Ceilings ceilings)
     : tensor_(tensor),
-      clustered_(clustered),
+      arrangement_(arrangement),
       options_(options),
       limits_(limits),
       counts_(tensor),
       closed_form_(tensor, std::move(ceilings)),
-      closed_form_costs_(closed_form_, clustered),
-      counting_(closed_form_, clustered),
+      closed_form_costs_(closed_form_, arrangement),
+      counting_(closed_form_, arrangement),
       csr_ns_(closed_form_.terms(schedule::csr_point(options.problem, limits.max_threads)).total_ns) {}
 
 double PatternCosts::look_up() {
@@ -35,7 +36,7 @@ double PatternCosts::look_up() {
   const auto start = std::chrono::steady_clock::now();
   lookup_.emplace(*options_.learned, tensor_, options_.problem, closed_form_, limits_.max_threads);
   // A learned model predicts shares of fixed_csr's time, which the closed-form model knows in nanoseconds.
-  counting_ = CountingModel(lookup_->costs(), clustered_);
+  counting_ = CountingModel(lookup_->costs(), arrangement_);
   return seconds_since(start);
 }
 

@@ -13,13 +13,13 @@
 
 namespace waco::tune {
 
-/// A pattern as models see it: the given one, or that with clustered rows.
+/// A pattern as models see it: the given one, or one whose nonzeros are arranged.
 class PatternCosts {
  public:
-  /// Keeps references to `tensor`, `options` and `limits`. `clustered`: the tensor has its rows clustered,
-  /// and whatever points are asked for, clustered ones are meant.
-  PatternCosts(const matrix::SparseTensor& tensor, bool clustered, const TuneOptions& options,
-               const schedule::SpaceLimits& limits, model::Ceilings ceilings);
+  /// Keeps references to `tensor`, `options` and `limits`. The nonzeros of the tensor are arranged already,
+  /// and whatever points are asked for, those that arrange them so are meant.
+  PatternCosts(const matrix::SparseTensor& tensor, schedule::Arrangement arrangement,
+               const TuneOptions& options, const schedule::SpaceLimits& limits, model::Ceilings ceilings);
   PatternCosts(const PatternCosts&) = delete;
   PatternCosts& operator=(const PatternCosts&) = delete;
 
@@ -56,19 +56,20 @@ class PatternCosts {
   /// Asks for the points as they are stored here, and counts them.
   class CountingModel : public model::CostModel {
    public:
-    CountingModel(model::CostModel& model, bool clustered) : model_(&model), clustered_(clustered) {}
+    CountingModel(model::CostModel& model, schedule::Arrangement arrangement)
+        : model_(&model), arrangement_(arrangement) {}
     std::vector<double> costs(std::span<const schedule::SuperSchedule> points) override;
     int64_t num_points = 0;
 
    private:
     model::CostModel* model_;
-    bool clustered_;
+    schedule::Arrangement arrangement_;
   };
 
   bool judge_by_estimate(const schedule::SuperSchedule& point);
 
   const matrix::SparseTensor& tensor_;
-  const bool clustered_;
+  const schedule::Arrangement arrangement_;
   const TuneOptions& options_;
   const schedule::SpaceLimits& limits_;
   pattern::PatternCounts counts_;

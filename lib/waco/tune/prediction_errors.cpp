@@ -52,7 +52,7 @@ PredictionErrors::Prospect::Prospect(const SuperSchedule& point) {
   for (const schedule::Var var : compute.loops) loops_ += name_of(var);
   parallel_ = compute.parallel < 0 ? -1 : loops_[static_cast<size_t>(compute.parallel)];
   policy_ = static_cast<int>(compute.policy);
-  clustered_ = format.clustered;
+  arrangement_ = format.arrangement;
 }
 
 double PredictionErrors::covariance(const Prospect& a, const Prospect& b) {
@@ -62,7 +62,7 @@ double PredictionErrors::covariance(const Prospect& a, const Prospect& b) {
                          (a.loops_ != b.loops_ ? 0.2 : 0);
   const double schedules = 0.2 * (apart(4) + apart(5)) + 0.3 * apart(6) + 0.5 * apart(7) + 0.1 * apart(8) +
                            (a.parallel_ != b.parallel_ ? 0.3 : 0) + (a.policy_ != b.policy_ ? 0.4 : 0);
-  const double order = a.clustered_ == b.clustered_ ? square(kOfOrder) : 0;
+  const double order = a.arrangement_ == b.arrangement_ ? square(kOfOrder) : 0;
   return square(kOffset) + order + square(kOfFormat) * std::exp(-formats) +
          square(kOfSchedule) * std::exp(-schedules) + square(kOfBoth) * std::exp(-formats - schedules);
 }

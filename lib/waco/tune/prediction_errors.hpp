@@ -28,7 +28,7 @@ class PredictionErrors {
     std::array<double, 9> sizes_{};  ///< of the choices that are numbers, mostly logarithms
     std::string order_, kinds_, loops_;
     int parallel_ = 0, policy_ = 0;
-    bool clustered_ = false;
+    schedule::Arrangement arrangement_ = schedule::Arrangement::kGiven;
     std::vector<double> whitened_;  ///< covariances with the points known when it was last asked for
   };
 

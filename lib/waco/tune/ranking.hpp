@@ -2,6 +2,7 @@
 // neighbours of the best.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <set>
 #include <span>
@@ -27,11 +28,12 @@ class Ranking {
   void keep_to(search::Feasible usable) { usable_ = std::move(usable); }
 
   /// The best points of a search over the whole space, cheapest first. With `may_cluster`, and where that
-  /// seems to pay, rows are clustered in a second search, and the best of both are returned. Of the first
-  /// `num_sure` the storage is known exactly and within the limits; that of the others is only estimated.
-  /// Forgets what earlier calls returned.
+  /// seems to pay, rows are clustered in a second search; where diagonals are filled well, skewed points are
+  /// looked at (`sparingly`: only where they are filled very well); and the best of all are returned. Of the
+  /// first `num_sure` the storage is known exactly and within the limits; that of the others is only
+  /// estimated. Forgets what earlier calls returned.
   std::vector<Candidate> search(int num_results, int64_t evaluations, size_t num_sure,
-                                bool may_cluster = true);
+                                bool may_cluster = true, bool sparingly = false);
 
   /// The best points of a search by the closed-form model alone that search() has not returned: a learned
   /// model may never rank first what it underrates. None where no learned model ranks.
@@ -51,7 +53,7 @@ class Ranking {
   std::optional<std::string> csr_exclusion() const;
   /// About as many bytes as the point stores.
   double expected_bytes(const schedule::SuperSchedule& point) {
-    return costs_of(point).expected_bytes(point);
+    return costs_of(point.format.arrangement).expected_bytes(point);
   }
   /// Of this machine.
   const model::Ceilings& ceilings() { return given_.closed_form().ceilings(); }
@@ -63,15 +65,31 @@ class Ranking {
   /// Seconds that clustering the rows took, which is done once.
   double clustering_s() const { return clustering_s_; }
   /// Points whose cost was predicted.
-  int64_t num_ranked() const { return given_.num_ranked() + (clustered_ ? clustered_->num_ranked() : 0); }
+  int64_t num_ranked() const;
 
  private:
+  /// The matrix with its nonzeros arranged in another way, and what points cost there.
+  struct Arranged {
+    Arranged(matrix::SparseTensor arranged, schedule::Arrangement arrangement, const TuneOptions& options,
+             const schedule::SpaceLimits& limits, model::Ceilings ceilings)
+        : tensor(std::move(arranged)), costs(tensor, arrangement, options, limits, std::move(ceilings)) {}
+    matrix::SparseTensor tensor;
+    PatternCosts costs;
+  };
+
   void consider_clustering();
-  bool can_be_clustered() const;
-  void cluster(bool has_to_gain);
-  PatternCosts& costs_of(const schedule::SuperSchedule& point);
-  std::vector<Candidate> search_order(bool clustered, int num_results, int64_t evaluations, size_t num_sure);
+  void consider_skewing(bool sparingly);
+  bool can_be_arranged(schedule::Arrangement arrangement) const;
+  bool is_arranged(schedule::Arrangement arrangement) const {
+    return arranged_[static_cast<size_t>(arrangement)].has_value();
+  }
+  void arrange(schedule::Arrangement arrangement, bool csr_has_to_gain);
+  PatternCosts& costs_of(schedule::Arrangement arrangement);
+  std::vector<Candidate> search_order(schedule::Arrangement arrangement, int num_results, int64_t evaluations,
+                                      size_t num_sure);
+  std::vector<Candidate> skewed_candidates(size_t num_results, size_t num_sure);
   std::vector<double> costs_ns(std::span<const schedule::SuperSchedule> points);
+  bool fits_caches();
   bool may_be_tried(const schedule::SuperSchedule& point);
   Candidate candidate(const schedule::SuperSchedule& point, double cost_ns);
 
@@ -79,9 +97,9 @@ class Ranking {
   const TuneOptions& options_;
   schedule::ScheduleSpace space_;
   PatternCosts given_;  ///< of the rows in the order of the input
-  bool considered_ = false, clustering_failed_ = false;
-  std::optional<matrix::SparseTensor> clustered_tensor_;
-  std::optional<PatternCosts> clustered_;  ///< where it may pay to cluster rows
+  bool considered_clustering_ = false;
+  std::array<std::optional<Arranged>, 3> arranged_;  ///< by arrangement, of those that may pay
+  std::array<bool, 3> failed_{};                     ///< arrangements that memory did not suffice for
   Random random_;
   double features_s_ = 0, clustering_s_ = 0;
   std::set<std::string> returned_;  ///< text forms

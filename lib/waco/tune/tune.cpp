@@ -123,6 +123,7 @@ void Run::search(Effort effort) {
   const int64_t evaluations = evaluations_of(effort);
   std::vector<Candidate>& candidates = result_.candidates;
   const bool clusters = may_cluster(effort);
+  const bool sparingly = effort == Effort::kNone && tensor_.num_nonzeros() > kManyNonzeros;
   const auto find_first = [&](int wanted) {
     // Whatever is measured or is the answer has to be within the limits for certain.
     const size_t num_sure = effort == Effort::kNone ? 1 : static_cast<size_t>(wanted);
@@ -130,7 +131,7 @@ void Run::search(Effort effort) {
     for (const int64_t looked_at : {evaluations, std::max(kMostEvaluations, evaluations)}) {
       result_.num_without_kernel = 0;
       lacking_.clear();
-      candidates = ranking_->search(wanted, looked_at, num_sure, clusters);
+      candidates = ranking_->search(wanted, looked_at, num_sure, clusters, sparingly);
       if (result_.num_without_kernel == 0 || effort == Effort::kNone || std::ssize(candidates) >= wanted)
         return;
     }

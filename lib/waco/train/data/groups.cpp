@@ -146,11 +146,15 @@ class Loading {
       return;
     }
     schedule::SuperSchedule point = dataset::point_of(record, file);
+    if (point.format.skewed()) {  // predicted from other patterns
+      ++result_.num_alone;
+      return;
+    }
     const std::string key =
         fmt::format("{} {} {} {} {} {}", origin.key, record.matrix_hash, schedule::name(record.problem.type),
-                    record.problem.rhs, record.threads, point.format.clustered);
+                    record.problem.rhs, record.threads, point.format.clustered());
     const auto [place, is_new] = places_.try_emplace(key, result_.groups.size());
-    if (is_new) result_.groups.push_back(new_group(record, origin, point.format.clustered));
+    if (is_new) result_.groups.push_back(new_group(record, origin, point.format.clustered()));
     Group& group = result_.groups[place->second];
     group.points.push_back(std::move(point));
     group.labels.push_back(label_of(record));
@@ -209,7 +213,8 @@ class Loading {
 
 int Group::baseline() const {
   const schedule::SuperSchedule csr = schedule::csr_point(problem, threads);
-  const schedule::SuperSchedule point = clustered ? schedule::with_row_order(csr, true) : csr;
+  const schedule::SuperSchedule point =
+      clustered ? schedule::arranged(csr, schedule::Arrangement::kClustered) : csr;
   const auto found = std::find(points.begin(), points.end(), point);
   return found == points.end() ? -1 : static_cast<int>(found - points.begin());
 }

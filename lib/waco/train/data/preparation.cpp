@@ -15,7 +15,7 @@
 #include "waco/base/error.hpp"
 #include "waco/base/progress.hpp"
 #include "waco/base/thread_places.hpp"
-#include "waco/codegen/clustered.hpp"
+#include "waco/codegen/arranged.hpp"
 #include "waco/model/closed_form.hpp"
 #include "waco/model/learned/cost_features.hpp"
 #include "waco/model/learned/extractor.hpp"

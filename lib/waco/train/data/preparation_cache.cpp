@@ -7,7 +7,7 @@
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/unused_entries.hpp"
-#include "waco/codegen/clustered.hpp"
+#include "waco/codegen/arranged.hpp"
 #include "waco/model/closed_form.hpp"
 #include "waco/model/learned/cost_features.hpp"
 #include "waco/model/learned/tensor_file.hpp"

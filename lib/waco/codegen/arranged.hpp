@@ -1,7 +1,8 @@
-// The order of rows that clustered formats store.
+// Matrices as formats that arrange their nonzeros store them.
 #pragma once
 
 #include "waco/matrix/sparse_tensor.hpp"
+#include "waco/schedule/super_schedule.hpp"
 
 namespace waco::codegen {
 
@@ -15,5 +16,13 @@ void check_can_be_clustered(const matrix::SparseTensor& matrix);
 /// counted of the pattern in it holds for clustered formats of `matrix`. Throws TooLargeError when memory
 /// runs out or for more than schedule::kMostClustered.
 matrix::SparseTensor with_clustered_rows(const matrix::SparseTensor& matrix, int threads);
+
+/// The matrix [rows, rows + columns - 1] whose columns are the diagonals of `matrix`, that through the lower
+/// left corner first: the same for skewed formats.
+matrix::SparseTensor with_skewed_columns(const matrix::SparseTensor& matrix, int threads);
+
+/// One of these, or a copy of the matrix as it is given.
+matrix::SparseTensor arranged(const matrix::SparseTensor& matrix, schedule::Arrangement arrangement,
+                              int threads);
 
 }  // namespace waco::codegen

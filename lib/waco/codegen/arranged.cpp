@@ -1,5 +1,5 @@
-// Calls the packer's clustering, and moves the rows.
-#include "waco/codegen/clustered.hpp"
+// Calls the packer's clustering, and moves the rows; moves columns.
+#include "waco/codegen/arranged.hpp"
 
 #include <fmt/format.h>
 
@@ -57,6 +57,41 @@ matrix::SparseTensor with_clustered_rows(const matrix::SparseTensor& matrix, int
     }
   });
   return result;
+}
+
+matrix::SparseTensor with_skewed_columns(const matrix::SparseTensor& matrix, int threads) {
+  WACO_ASSERT(matrix.order() == 2);
+  const int64_t rows = matrix.dims[0], columns = matrix.dims[1];
+  matrix::SparseTensor result;
+  result.name = matrix.name;
+  result.dims = {rows, rows > 0 && columns > 0 ? rows + columns - 1 : 0};
+  result.coords.resize(2);
+  // New memory takes longest: each thread touches that of its own arrays.
+  for_each_parallel(3, threads, [&](int64_t array) {
+    if (array == 0) {
+      result.coords[0] = matrix.coords[0];
+    } else if (array == 1) {
+      result.coords[1].reserve(matrix.coords[1].size());
+      for (size_t n = 0; n < matrix.coords[1].size(); ++n)
+        result.coords[1].push_back(matrix.coords[1][n] - matrix.coords[0][n] + rows - 1);
+    } else {
+      result.values = matrix.values;
+    }
+  });
+  return result;
+}
+
+matrix::SparseTensor arranged(const matrix::SparseTensor& matrix, schedule::Arrangement arrangement,
+                              int threads) {
+  switch (arrangement) {
+    case schedule::Arrangement::kGiven:
+      break;
+    case schedule::Arrangement::kClustered:
+      return with_clustered_rows(matrix, threads);
+    case schedule::Arrangement::kSkewed:
+      return with_skewed_columns(matrix, threads);
+  }
+  return matrix;
 }
 
 }  // namespace waco::codegen
