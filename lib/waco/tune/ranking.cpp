@@ -43,6 +43,37 @@ schedule::SpaceLimits limits(const TuneOptions& options, int threads) {
   return limits;
 }
 
+/// Of candidates by arrangement, each from the cheapest on and the given one first, the cheapest of all. The
+/// models know less of how arrangements compare than of points of the same one: a quarter is kept of each,
+/// but not of one that is hopeless.
+std::vector<Candidate> cheapest_of(std::vector<std::vector<Candidate>> found, size_t num_wanted) {
+  constexpr double kHopeless = 1.5;
+  const auto cost = [](const Candidate& candidate) { return *candidate.predicted_cost_ns; };
+  double least = std::numeric_limits<double>::infinity();
+  size_t total = 0;
+  for (const std::vector<Candidate>& some : found) {
+    if (!some.empty()) least = std::min(least, cost(some[0]));
+    total += some.size();
+  }
+  const auto may_lose = [&](const std::vector<Candidate>& some) {
+    if (some.empty()) return false;
+    const bool is_hopeless = &some != found.data() && cost(some[0]) > kHopeless * least;
+    return some.size() > num_wanted / 4 || is_hopeless;
+  };
+  for (; total > num_wanted; --total) {
+    std::vector<Candidate>* costliest = nullptr;
+    for (std::vector<Candidate>& some : found)
+      if (may_lose(some) && (costliest == nullptr || cost(some.back()) > cost(costliest->back())))
+        costliest = &some;
+    costliest->pop_back();
+  }
+  std::vector<Candidate> all;
+  for (std::vector<Candidate>& some : found) std::move(some.begin(), some.end(), std::back_inserter(all));
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const Candidate& a, const Candidate& b) { return cost(a) < cost(b); });
+  return all;
+}
+
 }  // namespace
 
 Ranking::Ranking(const matrix::SparseTensor& tensor, const TuneOptions& options, int threads,
@@ -203,39 +234,13 @@ std::vector<Candidate> Ranking::search(int num_results, int64_t evaluations, siz
   returned_.clear();
   if (may_cluster) consider_clustering();
   consider_skewing(sparingly);
-  // The models know less of how arrangements compare than of points of the same one: some of each are kept,
-  // of what is given always, of others unless that is hopeless.
-  const auto num_wanted = static_cast<size_t>(num_results), num_kept = num_wanted / 4;
   std::vector<std::vector<Candidate>> found;
   found.push_back(search_order(Arrangement::kGiven, num_results, evaluations, num_sure));
   if (is_arranged(Arrangement::kClustered))
     found.push_back(search_order(Arrangement::kClustered, num_results, evaluations, num_sure));
+  const auto num_wanted = static_cast<size_t>(num_results);
   if (is_arranged(Arrangement::kSkewed)) found.push_back(skewed_candidates(num_wanted, num_sure));
-  if (found.size() == 1) return found[0];
-  const auto cost = [](const Candidate& a) { return *a.predicted_cost_ns; };
-  constexpr double kHopeless = 1.5;
-  double least = std::numeric_limits<double>::infinity();
-  for (const std::vector<Candidate>& some : found)
-    if (!some.empty()) least = std::min(least, cost(some[0]));
-  const auto is_kept = [&](const std::vector<Candidate>& some) {
-    return some.size() <= num_kept && (&some == found.data() || cost(some[0]) <= kHopeless * least);
-  };
-  const auto total = [&] {
-    return std::accumulate(found.begin(), found.end(), size_t{0},
-                           [](size_t sum, const auto& some) { return sum + some.size(); });
-  };
-  while (total() > num_wanted) {
-    std::vector<Candidate>* costliest = nullptr;
-    for (std::vector<Candidate>& some : found)
-      if (!some.empty() && !is_kept(some) &&
-          (costliest == nullptr || cost(some.back()) > cost(costliest->back())))
-        costliest = &some;
-    costliest->pop_back();
-  }
-  std::vector<Candidate> all;
-  for (std::vector<Candidate>& some : found) std::move(some.begin(), some.end(), std::back_inserter(all));
-  std::stable_sort(all.begin(), all.end(),
-                   [&](const Candidate& a, const Candidate& b) { return cost(a) < cost(b); });
+  std::vector<Candidate> all = cheapest_of(std::move(found), num_wanted);
   returned_.clear();
   for (const Candidate& kept : all) returned_.insert(schedule::to_text(kept.measurement.point));
   return all;
