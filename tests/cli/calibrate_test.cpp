@@ -42,6 +42,14 @@ struct Bench {
     }
     list = work.write("list", text);
   }
+  /// The one folder with measurements.
+  fs::path measured() const {
+    std::vector<fs::path> folders;
+    for (const auto& entry : fs::directory_iterator(work.path("home/waco/calibration")))
+      if (entry.is_directory()) folders.push_back(entry.path());
+    REQUIRE(folders.size() == 1);
+    return folders[0];
+  }
   /// Instead of what was measured: `per_matrix` points of each matrix, all equally fast, with those of
   /// `num_judging` matrices to judge by.
   void pretend(const fs::path& dataset, size_t per_matrix, int num_judging) const {
@@ -151,7 +159,7 @@ TEST_CASE("cli: a model is calibrated for the type that is named, with what was 
   const RunResult floats = bench.calibrate().with("--type", "f32").run();
   INFO(floats.err);
   REQUIRE(floats.ok());
-  const fs::path work = *fs::directory_iterator(bench.work.path("home/waco/calibration"));
+  const fs::path work = bench.measured();
   CHECK(fs::exists(work / "f32-1.jsonl"));
   CHECK(fs::exists(work / "f64-1.jsonl"));
   CHECK(floats.err.find(" 0 of them new") == std::string::npos);
@@ -197,10 +205,9 @@ TEST_CASE("cli: calibration says what it lacks", "[cli]") {
   check_refused(home(tune().with("--calibrate", "--model", bench.model, "--list", one))
                     .environment("OMP_NUM_THREADS", "1"),
                 1, "too few");
-  CHECK(std::distance(fs::directory_iterator(bench.work.path("home/waco/calibration")), {}) == 1);
-  const fs::path work = *fs::directory_iterator(bench.work.path("home/waco/calibration"));
+  const fs::path work = bench.measured();
   {
-    const LockFile running(work / "lock", "another test has it");
+    const LockFile running(work.parent_path() / "spmv.lock", "another test has it");
     check_refused(home(tune().with("--calibrate", "--model", bench.model, "--list", one)), 1,
                   "another calibration of spmv is running");
   }

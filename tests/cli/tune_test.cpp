@@ -30,6 +30,10 @@ void check_document(const json& document, const std::string& op, bool verified =
   for (const char* stage :
        {"load", "read", "machine", "features", "search", "rank", "convert", "measure", "total"})
     CHECK(document.at("stages_s").at(stage).get<double>() >= 0);
+  CHECK(document.at("stages_s").at("read").get<double>() > 0);
+  CHECK(document.at("stages_s").at("search").get<double>() > 0);
+  CHECK(document.at("stages_s").at("total").get<double>() >
+        document.at("stages_s").at("search").get<double>());
   CHECK(document.contains("break_even_calls"));
 }
 

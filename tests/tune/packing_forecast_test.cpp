@@ -2,7 +2,6 @@
 #include "waco/tune/packing_forecast.hpp"
 
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -12,6 +11,7 @@
 
 #include "waco/codegen/storage.hpp"
 #include "waco/matrix/corpus.hpp"
+#include "waco/measure/fresh_memory.hpp"
 #include "waco/pattern/pattern_counts.hpp"
 #include "waco/schedule/storage_size.hpp"
 
@@ -26,7 +26,7 @@ double packing_ns(const matrix::SparseTensor& tensor, const schedule::SuperSched
     ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
     return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
   };
-  ::mallopt(M_MMAP_THRESHOLD, 1 << 17);  // larger arrays come fresh from the system, as where one packs once
+  const measure::FreshMemory fresh;  // as where one packs once
   double least = 1e18;
   for (int n = 0; n < 5; ++n) {
     const double start = now_ns();

@@ -50,6 +50,7 @@ class Descriptors {
  public:
   explicit Descriptors(const std::vector<std::pair<int, int>>& asked_for) {
     const Descriptor null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    if (!null) fail("/dev/null");
     for (int fd = 0; fd < 3; ++fd) add(null.get(), fd);
     for (const auto& [parent_fd, child_fd] : asked_for) {
       WACO_ASSERT(child_fd < kBeyondAsked);
@@ -59,10 +60,14 @@ class Descriptors {
   const std::vector<std::pair<int, int>>& pairs() const { return pairs_; }
 
  private:
+  [[noreturn]] static void fail(const char* what) {
+    if (errno != EINVAL && errno != EMFILE) throw os_error(what);
+    throw EnvironmentError("too few files may be open at a time; raise the limit, see ulimit -n");
+  }
+
   void add(int parent_fd, int child_fd) {
     const Descriptor& moved = moved_.emplace_back(::fcntl(parent_fd, F_DUPFD_CLOEXEC, kBeyondAsked));
-    if (!moved && errno != EINVAL && errno != EMFILE) throw os_error("file descriptors");
-    if (!moved) throw EnvironmentError("too few files may be open at a time; raise the limit, see ulimit -n");
+    if (!moved) fail("file descriptors");
     pairs_.emplace_back(moved.get(), child_fd);
   }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 
 #include "kernels-templates/pack_cluster.hpp"
 #include "waco/base/error.hpp"
@@ -21,7 +22,9 @@ void check_can_be_clustered(const matrix::SparseTensor& matrix) {
                     matrix.name, kWacoMostClustered));
 }
 
-matrix::SparseTensor with_clustered_rows(const matrix::SparseTensor& matrix, int threads) {
+namespace {
+
+matrix::SparseTensor cluster_rows(const matrix::SparseTensor& matrix, int threads) {
   WACO_ASSERT(matrix.order() == 2);
   const int64_t rows = matrix.dims[0];
   check_can_be_clustered(matrix);
@@ -59,7 +62,7 @@ matrix::SparseTensor with_clustered_rows(const matrix::SparseTensor& matrix, int
   return result;
 }
 
-matrix::SparseTensor with_skewed_columns(const matrix::SparseTensor& matrix, int threads) {
+matrix::SparseTensor skew_columns(const matrix::SparseTensor& matrix, int threads) {
   WACO_ASSERT(matrix.order() == 2);
   const int64_t rows = matrix.dims[0], columns = matrix.dims[1];
   matrix::SparseTensor result;
@@ -79,6 +82,24 @@ matrix::SparseTensor with_skewed_columns(const matrix::SparseTensor& matrix, int
     }
   });
   return result;
+}
+
+}  // namespace
+
+matrix::SparseTensor with_clustered_rows(const matrix::SparseTensor& matrix, int threads) {
+  try {
+    return cluster_rows(matrix, threads);
+  } catch (const std::bad_alloc&) {
+    throw TooLargeError(fmt::format("{}: not enough memory to cluster the rows", matrix.name));
+  }
+}
+
+matrix::SparseTensor with_skewed_columns(const matrix::SparseTensor& matrix, int threads) {
+  try {
+    return skew_columns(matrix, threads);
+  } catch (const std::bad_alloc&) {
+    throw TooLargeError(fmt::format("{}: not enough memory to skew the columns", matrix.name));
+  }
 }
 
 matrix::SparseTensor arranged(const matrix::SparseTensor& matrix, schedule::Arrangement arrangement,

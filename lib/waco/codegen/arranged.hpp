@@ -18,7 +18,7 @@ void check_can_be_clustered(const matrix::SparseTensor& matrix);
 matrix::SparseTensor with_clustered_rows(const matrix::SparseTensor& matrix, int threads);
 
 /// The matrix [rows, rows + columns - 1] whose columns are the diagonals of `matrix`, that through the lower
-/// left corner first: the same for skewed formats.
+/// left corner first: the same for skewed formats. Throws TooLargeError when memory runs out.
 matrix::SparseTensor with_skewed_columns(const matrix::SparseTensor& matrix, int threads);
 
 /// One of these, or a copy of the matrix as it is given.

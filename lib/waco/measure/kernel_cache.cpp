@@ -41,7 +41,7 @@ extern "C" int waco_openmp_check(int threads) {
 }
 )";
 
-/// A folder inside the cache, so that renaming out of it is one step; removed at the end.
+/// A folder inside the cache, where there is room if anywhere; removed at the end.
 class BuildFolder {
  public:
   explicit BuildFolder(const fs::path& cache) : path_(temporary_name(cache / "build")) {

@@ -67,6 +67,8 @@ class KernelCache {
 
   const Compiler& compiler() const { return compiler_; }
   const std::filesystem::path& folder() const { return folder_; }
+  /// Whether what is compiled now is there for later processes.
+  bool keeps_new_kernels() const { return new_folder_ == folder_; }
 
   /// The kernel of one request, from the cache or compiled now; with Compiling::kNever one that is not there
   /// fails, and the compiler is never run. The first that is compiled removes what killed runs left behind.

@@ -64,6 +64,7 @@ std::map<std::string, std::string> openmp_environment(int threads) {
 
 WorkerProcess::WorkerProcess(const fs::path& program, int tensor_fd, int threads)
     : stderr_(::memfd_create("waco-worker-stderr", MFD_CLOEXEC)), channel_(-1), process_([&] {
+        if (!stderr_) throw os_error("a file in memory for what the worker says");
         auto [own, other] = Channel::pair();
         channel_ = std::move(own);
         return start(program, tensor_fd, threads, other.fd(), stderr_.get());

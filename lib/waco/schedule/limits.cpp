@@ -58,9 +58,10 @@ std::optional<std::string> limit_reason(const SuperSchedule& point, const Storag
   if (with_outputs > limits.max_bytes && threads_share_outputs(point, analyze(point)))
     return fmt::format("needs {:.3g} GB for storage and the outputs of its threads, {:.3g} GB are allowed",
                        static_cast<double>(with_outputs) / 1e9, static_cast<double>(limits.max_bytes) / 1e9);
-  constexpr int64_t kMostSorted = INT32_MAX - 1;  // waco_sort_rows
-  if (point.format.permutes_rows() && sum(counts.dim(0), point.format.split[0]) > kMostSorted)
-    return fmt::format("orders {} rows, {} is the most", counts.dim(0), kMostSorted - point.format.split[0]);
+  // As waco_pack has it: stored rows are whole groups, and their numbers int32_t.
+  const int64_t split = point.format.split[0], most_groups = INT32_MAX / split - 1;
+  if (point.format.permutes_rows() && counts.dim(0) > most_groups * split)
+    return fmt::format("orders {} rows, {} is the most", counts.dim(0), most_groups * split);
   const int64_t largest = std::max({counts.dim(0), counts.dim(1), counts.num_nonzeros()});
   if (point.format.clustered() && largest > kMostClustered)
     return fmt::format("clusters rows; of these, columns and nonzeros there are up to {}, {} is the most",

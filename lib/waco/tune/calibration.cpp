@@ -101,7 +101,8 @@ class Calibration {
     std::error_code error;
     for (const fs::path& folder : {work_, result_.model.parent_path()}) fs::create_directories(folder, error);
     if (error) throw EnvironmentError(fmt::format("{}: can't be made: {}", work_.string(), error.message()));
-    lock_.emplace(work_ / "lock", fmt::format("another calibration of {} is running", op_));
+    lock_.emplace(work_.parent_path() / (op_ + ".lock"),
+                  fmt::format("another calibration of {} is running", op_));
   }
 
   CalibrationResult run() {
@@ -142,8 +143,13 @@ class Calibration {
   /// A dataset for each type and size of the dense index, in equal times; those of other ones that are there
   /// already count, too.
   void collect() {
-    const json types = options_.type.empty() ? manifest_.at("types") : json::array({options_.type});
-    const json sizes = options_.rhs ? json::array({*options_.rhs}) : manifest_.at("rhs");
+    const json types =
+        options_.type.empty() ? manifest_.value("types", json::array({"f32"})) : json::array({options_.type});
+    const json sizes = options_.rhs ? json::array({*options_.rhs}) : manifest_.value("rhs", json::array());
+    if (sizes.empty())
+      throw UsageError(
+          fmt::format("{}: does not say of which sizes of the dense index it is; name one (--rhs)",
+                      options_.start.model.string()));
     const double seconds = options_.minutes * 60 / static_cast<double>(types.size() * sizes.size());
     for (const std::string type : types)
       for (const int64_t rhs : sizes) {

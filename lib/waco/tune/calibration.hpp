@@ -46,8 +46,8 @@ struct CalibrationResult {
 
 /// Measures for the given time, or until the corpus is done; with that and what earlier calls measured
 /// fine-tunes `start`, the predictor alone or, where that is clearly better, the whole network; puts it in
-/// the place of the user's model in one step if it ranks this machine's validation matrices no worse than
-/// `start`, and better than the user's model. What was there is kept under another name. Measurements are
+/// the place of the user's model in one step if it ranks this machine's validation matrices better than
+/// `start` and than the user's model. What was there is kept under another name. Measurements are
 /// kept: after any interruption the same call goes on, and the user's model is the old one until the new one
 /// is complete.
 ///

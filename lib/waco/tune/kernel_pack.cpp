@@ -145,6 +145,9 @@ PackReport prepare_kernels(const TuneOptions& tuning, const PackOptions& options
   const measure::KernelCache cache(measure::Compiler::find(tuning.compiler, stop), folder);
   if (cache.folder() != folder)
     throw EnvironmentError(fmt::format("{}: kernels can't be loaded from there", folder.string()));
+  if (!cache.keeps_new_kernels())
+    throw EnvironmentError(
+        fmt::format("{}: can't be written to, and kernels would not be kept", folder.string()));
   cache.require_openmp(stop);
   PackReport report;
   const auto start = Clock::now();

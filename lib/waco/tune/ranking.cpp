@@ -338,7 +338,7 @@ std::vector<Candidate> Ranking::judge(const std::vector<SuperSchedule>& points) 
     if (returned_.contains(schedule::to_text(points[n]))) continue;
     Candidate judged = candidate(points[n], costs[n]);
     const Arrangement arrangement = points[n].format.arrangement;
-    if (arrangement != Arrangement::kGiven && !can_be_arranged(arrangement)) {
+    if (arrangement != Arrangement::kGiven && !is_arranged(arrangement)) {
       judged.measured = true;
       judged.measurement.status = measure::Status::kConstraint;
       judged.measurement.message =
