@@ -1,9 +1,8 @@
 // Every rule of docs/superschedule.md with a point that breaks it.
-#include "waco/schedule/legality.hpp"
-
 #include <catch2/catch.hpp>
 
 #include "parse_error.hpp"
+#include "waco/schedule/legal_choices.hpp"
 
 using namespace waco;
 using namespace waco::schedule;

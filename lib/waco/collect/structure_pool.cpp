@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "waco/base/error.hpp"
-#include "waco/schedule/legality.hpp"
+#include "waco/schedule/legal_choices.hpp"
 #include "waco/schedule/loop_nest.hpp"
 
 namespace waco::collect {

@@ -8,7 +8,7 @@
 
 #include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
-#include "waco/schedule/legality.hpp"
+#include "waco/schedule/legal_choices.hpp"
 
 namespace waco::dataset {
 namespace {

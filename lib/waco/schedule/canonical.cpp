@@ -1,10 +1,9 @@
 // Canonical form: equal programs become equal values.
-#include "waco/schedule/canonical.hpp"
-
 #include <algorithm>
 
 #include "waco/base/error.hpp"
 #include "waco/schedule/loop_nest.hpp"
+#include "waco/schedule/trivial_parts.hpp"
 
 namespace waco::schedule {
 namespace {

@@ -1,13 +1,12 @@
 // Legality: the numbered rules of docs/superschedule.md, each with the reason it gives.
-#include "waco/schedule/legality.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "waco/schedule/canonical.hpp"
+#include "waco/schedule/legal_choices.hpp"
 #include "waco/schedule/loop_nest.hpp"
+#include "waco/schedule/trivial_parts.hpp"
 
 namespace waco::schedule {
 namespace {

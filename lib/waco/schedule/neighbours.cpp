@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "waco/schedule/building.hpp"
-#include "waco/schedule/legality.hpp"
+#include "waco/schedule/legal_choices.hpp"
 #include "waco/schedule/space.hpp"
 
 namespace waco::schedule {

@@ -5,7 +5,7 @@
 
 #include "waco/base/error.hpp"
 #include "waco/schedule/building.hpp"
-#include "waco/schedule/legality.hpp"
+#include "waco/schedule/legal_choices.hpp"
 #include "waco/schedule/space.hpp"
 
 namespace waco::schedule {

@@ -7,8 +7,8 @@
 
 #include "waco/base/error.hpp"
 #include "waco/schedule/building.hpp"
-#include "waco/schedule/canonical.hpp"
-#include "waco/schedule/legality.hpp"
+#include "waco/schedule/legal_choices.hpp"
+#include "waco/schedule/trivial_parts.hpp"
 
 namespace waco::schedule {
 namespace {

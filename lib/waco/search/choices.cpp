@@ -9,7 +9,7 @@
 
 #include "waco/base/error.hpp"
 #include "waco/schedule/building.hpp"
-#include "waco/schedule/legality.hpp"
+#include "waco/schedule/legal_choices.hpp"
 
 namespace waco::search {
 

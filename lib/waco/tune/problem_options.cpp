@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "waco/base/error.hpp"
-#include "waco/schedule/legality.hpp"
+#include "waco/schedule/legal_choices.hpp"
 
 namespace waco::tune {
 namespace {
