@@ -88,6 +88,15 @@ SparseTensor random_tensor(Random& random, std::vector<int64_t> dims, int64_t nn
   return make_tensor(std::move(dims), entries);
 }
 
+SparseTensor shuffled(SparseTensor tensor, Random& random) {
+  for (int64_t n = tensor.num_nonzeros() - 1; n > 0; --n) {
+    const auto other = static_cast<int64_t>(random.below(static_cast<uint64_t>(n) + 1));
+    for (auto& coords : tensor.coords) std::swap(coords[n], coords[other]);
+    std::swap(tensor.values[n], tensor.values[other]);
+  }
+  return tensor;
+}
+
 FormatSchedule random_format(Random& random, const std::vector<int64_t>& dims) {
   while (true) {
     const auto format = draw_format(random, static_cast<int>(dims.size()));

@@ -20,6 +20,9 @@ std::vector<int64_t> random_dims(Random& random, int order);
 /// Up to `nnz` entries, some of them crowded in few rows.
 matrix::SparseTensor random_tensor(Random& random, std::vector<int64_t> dims, int64_t nnz);
 
+/// Its nonzeros in any order.
+matrix::SparseTensor shuffled(matrix::SparseTensor tensor, Random& random);
+
 /// Any legal format that stores few enough values.
 schedule::FormatSchedule random_format(Random& random, const std::vector<int64_t>& dims);
 

@@ -29,15 +29,6 @@ SparseTensor diagonals(int64_t rows, int64_t columns, const std::vector<int64_t>
   return make_tensor({rows, columns}, entries);
 }
 
-SparseTensor shuffled(SparseTensor tensor, Random& random) {
-  for (int64_t n = tensor.num_nonzeros() - 1; n > 0; --n) {
-    const auto other = static_cast<int64_t>(random.below(static_cast<uint64_t>(n) + 1));
-    for (auto& coords : tensor.coords) std::swap(coords[n], coords[other]);
-    std::swap(tensor.values[n], tensor.values[other]);
-  }
-  return tensor;
-}
-
 }  // namespace
 
 TEST_CASE("skew: a skewed format is the format of the matrix with skewed columns", "[codegen]") {
