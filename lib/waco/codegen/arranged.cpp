@@ -10,6 +10,7 @@
 #include "waco/base/error.hpp"
 #include "waco/base/parallel.hpp"
 #include "waco/schedule/limits.hpp"
+#include "waco/schedule/loop_nest.hpp"
 
 namespace waco::codegen {
 
@@ -64,10 +65,11 @@ matrix::SparseTensor cluster_rows(const matrix::SparseTensor& matrix, int thread
 
 matrix::SparseTensor skew_columns(const matrix::SparseTensor& matrix, int threads) {
   WACO_ASSERT(matrix.order() == 2);
-  const int64_t rows = matrix.dims[0], columns = matrix.dims[1];
+  const int64_t rows = matrix.dims[0];
+  const auto dims = schedule::arranged_dims(schedule::Arrangement::kSkewed, matrix::three_dims(matrix.dims));
   matrix::SparseTensor result;
   result.name = matrix.name;
-  result.dims = {rows, rows > 0 && columns > 0 ? rows + columns - 1 : 0};
+  result.dims = {dims[0], dims[1]};
   result.coords.resize(2);
   // New memory takes longest: each thread touches that of its own arrays.
   for_each_parallel(3, threads, [&](int64_t array) {

@@ -29,7 +29,7 @@ Binding bind(const schedule::SuperSchedule& point, const std::array<int64_t, 3>&
   binding.vector_bytes = vector_bytes;
   binding.pos_bytes = num_positions_bound <= INT32_MAX ? 4 : 8;
   const auto& format = point.format;
-  const std::array<int64_t, 3> stored = schedule::arranged_dims(format, dims);
+  const std::array<int64_t, 3> stored = schedule::arranged_dims(format.arrangement, dims);
   for (size_t l = 0; l < format.levels.size(); ++l)
     if (format.levels[l].kind != LevelKind::kUncompressed)
       binding.crd_bytes[l] =

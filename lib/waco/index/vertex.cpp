@@ -13,7 +13,7 @@ SuperSchedule as_vertex(const SuperSchedule& point, int max_threads) {
   vertex.problem = {op, schedule::ValueType::kF32, schedule::has_dense_index(op) ? kVertexRhs : 1};
   if (vertex.compute.parallel >= 0)
     vertex.compute.threads = point.compute.threads < max_threads ? kSomeThreads : kAllThreads;
-  vertex.format.arrangement = schedule::Arrangement::kGiven;  // is not looked up
+  vertex.format.arrangement = schedule::Arrangement::kGiven;  // others are not looked up
   if (point.format.sort_window > 1) {
     int64_t window = point.format.split[0];
     while (window < point.format.sort_window) window *= 2;

@@ -164,8 +164,8 @@ std::vector<int> level_groups(const FormatSchedule& format) {
   return groups;
 }
 
-std::array<int64_t, 3> arranged_dims(const FormatSchedule& format, const std::array<int64_t, 3>& dims) {
-  if (!format.skewed()) return dims;
+std::array<int64_t, 3> arranged_dims(Arrangement arrangement, const std::array<int64_t, 3>& dims) {
+  if (arrangement != Arrangement::kSkewed) return dims;
   const bool is_empty = dims[0] == 0 || dims[1] == 0;
   return {dims[0], is_empty ? 0 : saturating::sum(dims[0], dims[1] - 1), dims[2]};
 }

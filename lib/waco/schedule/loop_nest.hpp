@@ -45,7 +45,7 @@ bool threads_share_outputs(const SuperSchedule& point, const LoopNest& nest);
 std::vector<int> level_groups(const FormatSchedule& format);
 
 /// Of the stored matrix: skewed, it has a column for every diagonal.
-std::array<int64_t, 3> arranged_dims(const FormatSchedule& format, const std::array<int64_t, 3>& dims);
+std::array<int64_t, 3> arranged_dims(Arrangement arrangement, const std::array<int64_t, 3>& dims);
 
 /// Extent of a part of the stored matrix, whose dims are given: ceil(dim / split), split, or dim.
 int64_t extent(const FormatSchedule& format, Var var, const int64_t* dims);
