@@ -104,8 +104,8 @@ CostTerms ClosedFormModel::terms(const SuperSchedule& point) {
   WACO_ASSERT(schedule::sparse_order(point.problem.op) == profile_.order());
   CostTerms t;
   const FormatCounts& format = counter_.format_counts(point);
-  // The profile is of the stored matrix, so that a skewed point's coordinates may come out too wide here; their
-  // bytes are counted by format_counts.
+  // The profile is of the stored matrix, so that a skewed point's coordinates may come out too wide here;
+  // their bytes are counted by format_counts.
   const auto binding = codegen::bind(point, profile_.dims(), 0, ceilings_.vector_bytes);
   const KernelShape shape = codegen::shape_kernel(point, binding);
   const WorkCounts work = counter_.count(point, shape.nest, format);
