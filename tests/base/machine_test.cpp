@@ -94,7 +94,7 @@ TEST_CASE("machine: processors are as far apart as their caches and makers", "[b
 
 TEST_CASE("machine: a processor is nearest to the built-in models of its kind", "[base]") {
   const std::string op = GENERATE("spmv", "spmm", "sddmm", "mttkrp");
-  const Machine xeon = trained_on(op), zen4 = trained_on(op + "-zen4");
+  const Machine xeon = trained_on(op), zen4 = trained_on(op + "-zen4"), zen3 = trained_on(op + "-zen3");
   for (const Machine& intel :
        {processor("Intel(R) Xeon(R) Platinum 8480+", 48, 2048, 105 << 10, 56),
         processor("INTEL(R) XEON(R) PLATINUM 8592+", 48, 2048, 320 << 10, 64),
@@ -114,6 +114,8 @@ TEST_CASE("machine: a processor is nearest to the built-in models of its kind", 
                              processor("AMD Ryzen 9 7950X 16-Core Processor", 32, 1024, 32 << 10, 8)}) {
     INFO(amd.cpu_model);
     CHECK(hardware_distance(amd, zen4) < hardware_distance(amd, xeon));
+    const bool has_small_l2 = amd.caches.at(1).bytes < 1 << 20;
+    CHECK((hardware_distance(amd, zen3) < hardware_distance(amd, zen4)) == has_small_l2);
   }
   // Of neither maker: caches alone decide, for a Graviton3 the AMD's of 1 MB.
   const Machine arm = processor("unknown", 64, 1024, 32 << 10, 64);
