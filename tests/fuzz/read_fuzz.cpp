@@ -74,5 +74,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   check_same(whole, read(content, {1, 1}));
   check_same(whole, read(content, {1, 9}));
+  check_same(whole, read(content, {3, 9}));
   return 0;
 }

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "waco/matrix/reshape.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
 
 namespace waco::matrix {
@@ -40,6 +41,11 @@ inline bool is_valid(const SparseTensor& tensor) {
     if (!after) return false;
   }
   return true;
+}
+
+inline bool is_symmetric(const SparseTensor& tensor) {
+  const SparseTensor other = reshape(tensor, parse_step("transpose"));
+  return other.coords == tensor.coords && other.values == tensor.values;
 }
 
 }  // namespace waco::matrix

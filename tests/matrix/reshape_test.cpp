@@ -20,11 +20,6 @@ SparseTensor after(const std::string& family, const std::string& step) {
   return reshape(generate(family), parse_step(step));
 }
 
-bool is_symmetric(const SparseTensor& tensor) {
-  const SparseTensor other = reshape(tensor, parse_step("transpose"));
-  return other.coords == tensor.coords && other.values == tensor.values;
-}
-
 std::vector<int64_t> sorted_row_lengths(const SparseTensor& tensor) {
   const std::vector<int64_t> rows = row_pointers(tensor);
   std::vector<int64_t> lengths;

@@ -15,19 +15,6 @@ using namespace waco::matrix;
 
 namespace {
 
-SparseTensor transposed(const SparseTensor& tensor) {
-  SparseTensor result = tensor;
-  std::swap(result.coords[0], result.coords[1]);
-  std::swap(result.dims[0], result.dims[1]);
-  sort_and_merge(result);
-  return result;
-}
-
-bool is_symmetric(const SparseTensor& tensor) {
-  const SparseTensor other = transposed(tensor);
-  return other.coords == tensor.coords && other.values == tensor.values;
-}
-
 int64_t longest_row(const SparseTensor& tensor) {
   const std::vector<int64_t> pointers = row_pointers(tensor);
   int64_t longest = 0;

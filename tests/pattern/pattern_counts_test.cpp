@@ -183,6 +183,16 @@ TEST_CASE("diagonals: their fill is estimated from groups all over the matrix", 
     for (int64_t n = 0; n < 100; ++n)
       wide.insert({row, row < 16 ? row + n : (row * 7919 + n * n * 31) % 100000});
   CHECK(fill_of_diagonals(make_tensor({1600, 100000}, wide), 16) > 8);
+  std::set<std::vector<int64_t>> band, scattered;  // groups of which a stripe is looked at
+  for (int64_t row = 0; row < 160; ++row)
+    for (int64_t n = 0; n < 600; ++n) {
+      band.insert({row, row + 2 * n});
+      scattered.insert({row, (row * 7919 + n * 613) % 100000});
+    }
+  CHECK(fill_of_diagonals(make_tensor({160, 100000}, band), 16) == Approx(1).margin(0.01));
+  CHECK(fill_of_diagonals(make_tensor({160, 100000}, scattered), 16) > 8);
+  constexpr int64_t kLast = std::numeric_limits<int64_t>::max() - 1;
+  CHECK(fill_of_diagonals(make_tensor({kLast + 1, kLast + 1}, {{0, 0}, {kLast, kLast}}), 16) == 16);
 }
 
 TEST_CASE("pattern_counts: slots of 3-D rows are distinct tuples", "[pattern]") {

@@ -36,7 +36,8 @@ CorpusItem synthetic_item(const std::string& recipe);
 /// 1e6. The same seed gives the same items, and the first n of a longer corpus are those of a corpus of n.
 std::vector<CorpusItem> synthetic_corpus(int count, int order, uint64_t seed);
 
-/// Largest copies that augmented() makes, those of the paper (section 4.3).
+/// Largest copies that augmented() makes, those of the paper (section 4.3); of nonzeros about, as it takes
+/// them for spread evenly over the rows.
 constexpr int64_t kMostAugmentedRows = 131072;
 constexpr int64_t kMostAugmentedNonzeros = 10'000'000;
 

@@ -171,6 +171,7 @@ int64_t EntryBuckets::finish_rows(int64_t bucket, int64_t begin, SparseTensor& t
     for (int64_t i = first + 1; i < last; ++i) sorted &= cols[i - 1] <= cols[i];
     if (!sorted) {
       scratch.entries.clear();
+      scratch.entries.reserve(static_cast<size_t>(last - first));
       for (int64_t i = first; i < last; ++i) {
         scratch.entries.push_back({static_cast<uint64_t>(cols[i]), i, values[i]});
       }

@@ -31,7 +31,9 @@ int find_order(TextReader& text) {
           text.name(), text.line_number(),
           fmt::format("{} is no nonzero of a tensor, 'I J K VALUE'; {}", in_quotes(*line),
                       order == 1 ? "an edge list needs the first two lines of a Matrix Market file"
-                                 : "a .tns file has no header lines"));
+                      : line->find(',') != std::string_view::npos
+                          ? "numbers stand apart by blanks, not commas"
+                          : "a .tns file has no header lines"));
     }
     if (order > 3) {
       throw InputError(

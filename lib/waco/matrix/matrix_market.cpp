@@ -194,13 +194,16 @@ ReadResult read_matrix_market(TextReader& text, int64_t likely_text_bytes, const
   format.symmetry = header.symmetry;
   format.dims = {header.num_rows, header.num_cols, 1};
 
-  if (likely_text_bytes >= 0) {
-    int64_t least = std::min(header.num_entries, likely_text_bytes / format.shortest_line() + 1);
-    if (format.symmetry != Symmetry::kGeneral)  // all but those on the diagonal stand for two
-      least = std::max(least, 2 * least - header.num_rows);
-    check_limit(text, least, options);
-    check_memory(text, least, header.has_value ? 40 : 32);  // in buckets, and sorted
-  }
+  // Of a text of unknown length the size line's word is all there is: to refuse by it takes nothing.
+  int64_t least = header.num_entries;
+  if (likely_text_bytes >= 0) least = std::min(least, likely_text_bytes / format.shortest_line() + 1);
+  check_limit(text, least, options);
+  if (format.symmetry != Symmetry::kGeneral)  // all but those on the diagonal stand for two
+    least = std::max(least, 2 * std::min(least, int64_t{1} << 61) - header.num_rows);
+  check_limit(text, least, options);
+  // In buckets, and sorted; of few rows the entries of one row for each thread once more.
+  const bool has_long_rows = header.num_rows <= 4 * int64_t{options.threads};
+  check_memory(text, least, (header.has_value ? 40 : 32) + (has_long_rows ? 24 : 0));
 
   ReadResult result;
   SparseTensor& tensor = result.tensor;

@@ -18,7 +18,7 @@ Kind kind_of(const schedule::SuperSchedule& point);
 struct Kinship {
   std::string family;     ///< levels and loop order without numbers: "CSR", "row blocks", ...
   std::string format;     ///< the levels with their numbers, without splits that change nothing
-  std::string structure;  ///< format, loops and tile: all but threads, unroll and prefetch
+  std::string structure;  ///< format, loops, tile and unroll
 };
 Kinship kinship(const schedule::SuperSchedule& point);
 

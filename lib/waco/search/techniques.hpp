@@ -16,7 +16,7 @@ struct SearchState {
   const Choices& choices;
   Pool& pool;
   Random& random;
-  size_t best = 0;  ///< place of the cheapest feasible point in the pool, which is never empty
+  size_t best = 0;  ///< place of the cheapest point in the pool, which is never empty
 };
 
 class Technique {
