@@ -89,14 +89,14 @@ void set_threads(Job& job, int threads) {
   }
 }
 
-void read_matrix(Job& job) {
+void read_matrix(Job& job, const StopToken& stop) {
   if (job.matrix.empty()) return;
-  matrix::ReadResult input = matrix::read_tensor(job.matrix);
+  matrix::ReadResult input = matrix::read_tensor(job.matrix, {.stop = stop});
   for (const std::string& note : input.notes) spdlog::info("{}: {}", job.matrix, note);
   job.tensor = std::move(input.tensor);
 }
 
-Job choose_job(const Options& options) {
+Job choose_job(const Options& options, const StopToken& stop) {
   const size_t num_schedules = options.problem.schedules.size();
   if (num_schedules > 1) throw UsageError("one kernel, one --schedule");
   if (num_schedules == 0 && options.files.empty())
@@ -116,13 +116,13 @@ Job choose_job(const Options& options) {
   if (num_schedules == 1) {
     job.point = tune::choose_problem(options.problem).points[0];
     job.shape = codegen::any_shape(job.point.format.skewed());
-    read_matrix(job);
+    read_matrix(job, stop);
   } else {
     const tune::TunedPlans plans = tune::TunedPlans::read(options.files[0]);
     const schedule::Problem problem = plans.choose_problem(options.problem);
     if (!plans.for_all() && job.matrix.empty())
       throw UsageError(fmt::format("{} holds plans of a list; name a matrix of it, too", options.files[0]));
-    read_matrix(job);
+    read_matrix(job, stop);
     const std::string hash = job.tensor ? matrix::pattern_hash(*job.tensor) : std::string();
     const int threads = threads_or_all(options.common.threads);
     const tune::TunedPlan& plan = plans.find(job.matrix, hash, problem, threads);
@@ -195,6 +195,7 @@ int target_vector_bytes(const Options& options, const Job& job) {
                  job.vector_bytes, here);
     return job.vector_bytes;
   } catch (const EnvironmentError& error) {
+    if (!options.common.compiler.empty()) throw;
     if (job.vector_bytes > 0) return job.vector_bytes;
     spdlog::warn("{}; writing for 32-byte vectors", error.what());
     return 32;
@@ -204,7 +205,7 @@ int target_vector_bytes(const Options& options, const Job& job) {
 ExitCode run(const Options& options, const StopToken& stop) {
   refuse_same_files(options.files, {{"-o", options.output}});
   check_can_be_written(options.output);
-  const Job job = choose_job(options);
+  const Job job = choose_job(options, stop);
   std::string kernel;
   if (!job.tensor) {
     kernel =

@@ -66,8 +66,13 @@ bool parse(int argc, char** argv, Options& options) {
                "Write no embeddings and no graph: the first use makes them");
   add_common_options(app, kProgram, options.common);
   app.remove_option(app.get_option("--compiler"));  // nothing is compiled
+  app.get_option("--threads")
+      ->description("Threads of the machine the index is for (default: all this process may use)");
   options.command = command_text(argc, argv);
-  return parse_command_line(app, argc, argv, options.common);
+  const bool parsed = parse_command_line(app, argc, argv, options.common);
+  // Threads of another machine are not this one's.
+  if (options.common.threads > usable_threads()) limit_parallel_regions(usable_threads());
+  return parsed;
 }
 
 /// Adds the points of all sources and notes how many each gave.
@@ -102,7 +107,9 @@ index::VertexList gather(const Options& options, schedule::Op op, nlohmann::orde
     if (added < wanted) spdlog::warn("the space gave only {} of {} new points", added, wanted);
     sources.push_back({{"sampled", added}, {"seed", options.common.seed}});
   }
-  if (vertices.size() == 0) throw UsageError("no vertices: give --dataset, --from or --vertices");
+  if (vertices.size() == 0)
+    throw UsageError(options.datasets.empty() ? "no vertices: give --dataset, --from or --vertices"
+                                              : "no vertices: no point of the datasets ran; give --vertices");
   return vertices;
 }
 

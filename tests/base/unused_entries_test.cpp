@@ -28,6 +28,11 @@ TEST_CASE("unused_entries: what a killed run was writing goes after an hour", "[
   const fs::path old = temporary_name(folder.path() / "vertices.txt"),
                  fresh = temporary_name(folder.path() / "vertices.txt"),
                  whole = folder.path() / "vertices.txt";
+  // Users' own, which happen to be called alike.
+  const fs::path kept = folder.path() / "vertices.txt.tmp.keep",
+                 numbered = folder.path() / "vertices.txt.tmp.0123.1";
+  make(kept, 2);
+  make(numbered, 2);
   make(old, 2);
   make(fresh, 0);
   make(whole, 2);
@@ -35,6 +40,8 @@ TEST_CASE("unused_entries: what a killed run was writing goes after an hour", "[
   CHECK_FALSE(fs::exists(old));
   CHECK(fs::exists(fresh));
   CHECK(fs::exists(whole));
+  CHECK(fs::exists(kept));
+  CHECK(fs::exists(numbered));
   CHECK_NOTHROW(remove_leftovers(folder.path() / "absent"));
 }
 

@@ -154,21 +154,16 @@ void print_to_stderr(std::string_view text) {
   (void)std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
+std::string shell_word(const std::string& word) {
+  if (!word.empty() && word.find_first_of(" \t\n'\"\\$|&;<>()*?[]#~`{}!") == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 std::string command_text(int argc, const char* const* argv) {
   std::string text;
-  for (int n = 0; n < argc; ++n) {
-    const std::string word = argv[n];
-    const bool plain =
-        !word.empty() && word.find_first_of(" \t\n'\"\\$|&;<>()*?[]#~`{}!") == std::string::npos;
-    text += n > 0 ? " " : "";
-    if (plain) {
-      text += word;
-      continue;
-    }
-    text += '\'';
-    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    text += '\'';
-  }
+  for (int n = 0; n < argc; ++n) text += (n > 0 ? " " : "") + shell_word(argv[n]);
   return text;
 }
 

@@ -60,6 +60,9 @@ void log_written(const std::string& output, std::string_view more = "");
 /// For people: what can't be written is lost, and no more than that.
 void print_to_stderr(std::string_view text);
 
+/// As a shell takes it for one word, in quotes where it must be.
+std::string shell_word(const std::string& word);
+
 /// The arguments as one line, for artifact headers.
 std::string command_text(int argc, const char* const* argv);
 

@@ -131,6 +131,17 @@ fs::path temporary_name(const fs::path& file) {
   return file.parent_path() / (name + end);
 }
 
+bool is_temporary_name(std::string_view name) {
+  const size_t number = name.find_last_not_of("0123456789");
+  if (number == std::string_view::npos || number + 1 == name.size() || name[number] != '.') return false;
+  name = name.substr(0, number);
+  constexpr size_t kDigits = 16;
+  if (name.size() < kDigits) return false;
+  const std::string_view process = name.substr(name.size() - kDigits);
+  return process.find_first_not_of("0123456789abcdef") == std::string_view::npos &&
+         name.substr(0, name.size() - kDigits).ends_with(".tmp.");
+}
+
 bool is_stream(const fs::path& file) {
   const std::optional<Target> target = find_target(file);
   return target && target->is_stream();

@@ -68,4 +68,7 @@ void replace_folder(const std::filesystem::path& fresh, const std::filesystem::p
 /// "<file>.tmp.<random>.<n>", of a long name its beginning.
 std::filesystem::path temporary_name(const std::filesystem::path& file);
 
+/// Whether a file or folder has a name that temporary_name() makes.
+bool is_temporary_name(std::string_view name);
+
 }  // namespace waco

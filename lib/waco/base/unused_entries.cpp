@@ -5,6 +5,7 @@
 #include <string>
 #include <system_error>
 
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
 
 namespace waco {
@@ -21,7 +22,7 @@ void remove_leftovers(const fs::path& folder, std::string_view of) {
   const auto old = fs::file_time_type::clock::now() - kLongestWriting;
   for (const fs::directory_entry& entry : list_folder(folder)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with(of) || name.find(".tmp.") == std::string::npos) continue;
+    if (!name.starts_with(of) || !is_temporary_name(name)) continue;
     std::error_code ignored;
     const auto date = fs::last_write_time(entry.path(), ignored);
     if (!ignored && date < old) fs::remove_all(entry.path(), ignored);

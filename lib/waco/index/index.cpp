@@ -86,9 +86,13 @@ fs::path without_slash(const fs::path& folder) {
   return folder.filename().empty() ? folder.parent_path() : folder;
 }
 
-/// An empty folder beside `folder`, which is to take its place. Those of runs that were killed go.
+/// An empty folder beside `folder`, or beside what that leads to, which is to take its place. Those of runs
+/// that were killed go.
 fs::path make_fresh(const fs::path& folder) {
-  const fs::path place = without_slash(folder), parent = place.parent_path();
+  std::error_code none;
+  fs::path place = fs::canonical(folder, none);
+  if (none) place = without_slash(folder);
+  const fs::path parent = place.parent_path();
   remove_leftovers(parent.empty() ? "." : parent, place.filename().string() + ".tmp.");
   const fs::path fresh = temporary_name(place);
   std::error_code error;

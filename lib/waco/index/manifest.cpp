@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "waco/base/artifact.hpp"
+#include "waco/base/command_line.hpp"
 #include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/machine.hpp"
@@ -112,7 +113,7 @@ MappedFile checked_file(const fs::path& folder, const Manifest& manifest, const 
 void check_pairing(const fs::path& folder, const Manifest& manifest, const ModelSource& source) {
   const auto refuse = [&](const std::string& why) { throw InputError(folder.string(), 0, why); };
   const std::string repair = fmt::format("repair it with: waco-index {0} --from {1} -o {1}",
-                                         source.folder.string(), folder.string());
+                                         shell_word(source.folder), shell_word(folder));
   if (manifest.op != source.model.op())
     refuse(fmt::format("is an index for {}, and {} is a model for {}", schedule::name(manifest.op),
                        source.folder.string(), schedule::name(source.model.op())));

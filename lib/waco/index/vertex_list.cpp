@@ -75,7 +75,7 @@ std::string VertexList::compressed() const {
 
 bool VertexList::add(const SuperSchedule& point, int max_threads) {
   WACO_ASSERT(point.problem.op == op_);
-  if (known_.size() != ends_.size())
+  if (known_.empty())  // the first to follow what was read
     for (int64_t v = 0; v < size(); ++v) known_.emplace(text(v));
   std::string line = schedule::to_text(as_vertex(point, max_threads));
   if (!known_.insert(line).second) return false;
