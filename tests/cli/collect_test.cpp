@@ -172,6 +172,50 @@ TEST_CASE("cli: matrices whose rows need no clustering are left out of a collect
   CHECK(records_of(output).empty());
 }
 
+TEST_CASE(
+    "cli: of matrices whose rows lie badly clustered points are measured, and no fewer by a run that "
+    "continues",
+    "[cli]") {
+  Workspace work;
+  const std::string output = work.path("data.jsonl");
+  const std::string list = work.write("list.txt", "synthetic: stencil2d n=40 points=5 | shuffle seed=3\n");
+  const auto run = [&] {
+    return collect()
+        .with("--list", list, "--op", "spmm", "--rhs", "1024", "--per-matrix", "5")
+        .with("--clustered", "-o", output)
+        .run();
+  };
+  const RunResult first = run();
+  INFO(first.err);
+  REQUIRE(first.ok());
+  const std::vector<json> records = records_of(output);
+  REQUIRE(records.size() == 5);
+  for (const json& record : records) {
+    const auto plan = record.at("plan").get<std::string>();
+    CHECK((plan.find("clustered") != std::string::npos) == (record.at("stratum") != "fixed_csr"));
+    CHECK(record.at("status") == "ok");
+  }
+  const std::string all = read_file(output);
+  size_t end = 0;
+  for (int line = 0; line < 3; ++line) end = all.find('\n', end) + 1;  // the header and two records
+  write_file_atomically(output, all.substr(0, end));
+  REQUIRE(run().ok());
+  CHECK(outline_of(records_of(output)).counts == outline_of(records).counts);
+}
+
+TEST_CASE("cli: matrices that need no clustering are told from those of the same pattern", "[cli]") {
+  Workspace work;
+  const std::string matrix = "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 1\n3 3 1\n";
+  const std::string first = work.write("first.mtx", matrix), twin = work.write("twin.mtx", matrix);
+  const RunResult run = collect()
+                            .with(first, twin, "--op", "spmm", "--rhs", "8", "--per-matrix", "4")
+                            .with("--clustered", "-o", work.path("data.jsonl"))
+                            .run();
+  INFO(run.err);
+  CHECK(run.ok());
+  CHECK_THAT(run.err, Catch::Contains("twin: left out, has the pattern of first"));
+}
+
 TEST_CASE("cli: copies of a matrix stay on its side of the split", "[cli]") {
   Workspace work;
   const std::string output = work.path("data.jsonl");

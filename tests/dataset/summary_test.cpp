@@ -56,6 +56,18 @@ TEST_CASE("agreement: pairs beyond the margin count, and those that change order
   CHECK(compare(first, second, Order::kTime).num_pairs == 0);  // all took as long; fixed_csr did not
 }
 
+TEST_CASE("agreement: the order by time may be another than that by ratio", "[dataset]") {
+  std::vector<Record> first = {sample_record("m", 1, 1), sample_record("m", 2, 1), sample_record("m", 3, 1)};
+  for (Record& record : first) record.time_ns = 1000;
+  std::vector<Record> second = first;
+  first[2].time_ns = 2000;  // the slowest at first, the fastest then
+  second[2].time_ns = 500;
+  const Agreement agreement = compare(first, second, Order::kTime);
+  CHECK(agreement.num_pairs == 2);
+  CHECK(agreement.num_reversed == 2);
+  CHECK(compare(first, second, Order::kRatio).num_pairs == 0);
+}
+
 TEST_CASE("agreement: records of different machines make no pair", "[dataset]") {
   std::vector<Record> records = {sample_record("m", 1, 1), sample_record("m", 2, 2),
                                  sample_record("m", 1, 4)};

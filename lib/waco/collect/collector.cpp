@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <system_error>
 
@@ -76,7 +77,9 @@ class Collection {
         target_(usable_target(options.compiler, stop)),
         machine_(describe_machine(target_.command)),
         items_(own_items()),
-        file_(options.output, header(), [this](dataset::Record&& record) { ledger_.add(record); }),
+        file_(
+            options.output, header(), [this](dataset::Record&& record) { ledger_.add(record); },
+            [this](dataset::Header& header) { add_ceilings(header); }),
         pool_(options.problem, threads_, options.seed),
         context_{options, choice_options(), pool_, compiled_, stop, {}} {
     context_.on_record = [this](const dataset::Record& record) { keep(record); };
@@ -122,9 +125,14 @@ class Collection {
     dataset::Header header;
     header.created_by = options_.created_by;
     header.machine = machine_;
-    header.ceilings = {model::to_json(model::load_or_measure_ceilings(threads_, cache_folder_if_any()))};
     header.collection = collection_json(options_, threads_);
     return header;
+  }
+
+  /// Takes all threads for seconds where they have to be measured, which another run that writes to the file
+  /// would feel.
+  void add_ceilings(dataset::Header& header) const {
+    header.ceilings = {model::to_json(model::load_or_measure_ceilings(threads_, cache_folder_if_any()))};
   }
 
   ChoiceOptions choice_options() const {
@@ -186,7 +194,8 @@ class Collection {
                                                     options_.num_copies, options_.seed)) {
       if (stops_here()) return;
       // The copies that are there were made of the only matrix of its name.
-      collect_item(copy, ledger_.find(item.name, stored_source(item)) == original->ledger);
+      collect_item(copy, original->ledger != nullptr &&
+                             ledger_.find(item.name, stored_source(item)) == original->ledger);
     }
   }
 
@@ -256,8 +265,12 @@ class Collection {
     if (tensor.num_nonzeros() == 0) return without_nonzeros(item);
     const dataset::Record record = common_record(item, tensor);
     const MatrixLedger* before = ledger_.find(record.matrix_hash);
-    if (before != nullptr && before->matrix != item.name) {
-      spdlog::info("{}: left out, has the pattern of {}", item.name, before->matrix);
+    const auto in_good_order = in_good_order_.find(record.matrix_hash);
+    const std::string first = before != nullptr                       ? before->matrix
+                              : in_good_order != in_good_order_.end() ? in_good_order->second
+                                                                      : item.name;
+    if (first != item.name) {
+      spdlog::info("{}: left out, has the pattern of {}", item.name, first);
       ++summary_.num_matrices;
       progress_->skip(options_.per_matrix);
       return std::nullopt;
@@ -266,7 +279,10 @@ class Collection {
     std::optional<matrix::SparseTensor> clustered;
     if (options_.clustered) {
       clustered = worth_clustering(tensor);
-      if (!clustered) return with_good_order(item, tensor);
+      if (!clustered) {
+        in_good_order_[record.matrix_hash] = item.name;
+        return with_good_order(item, tensor);
+      }
     }
     const MatrixLedger own = before != nullptr ? *before : MatrixLedger();
     const auto num_before = static_cast<int64_t>(own.plans.size());
@@ -286,7 +302,8 @@ class Collection {
 
   /// The matrix with its rows clustered, where waco-tune would look at that.
   std::optional<matrix::SparseTensor> worth_clustering(const matrix::SparseTensor& tensor) const {
-    const model::Ceilings ceilings = context_.choice.ceilings.value_or(model::default_ceilings(threads_));
+    const model::Ceilings ceilings = context_.choice.ceilings.value_or(model::default_ceilings(threads_))
+                                         .with_vectors_of(target_.vector_bytes);
     model::ClosedFormModel given(tensor, ceilings);
     if (!given.may_gain_by_clustering(options_.problem)) return std::nullopt;
     matrix::SparseTensor clustered = codegen::with_clustered_rows(tensor, threads_);
@@ -341,6 +358,7 @@ class Collection {
   const Machine machine_;
   std::vector<CorpusItem> items_;
   Ledger ledger_;
+  std::map<std::string, std::string> in_good_order_;  ///< names of matrices without records, by pattern
   dataset::DatasetAppender file_;
   StructurePool pool_;
   std::set<std::string> compiled_;
@@ -352,7 +370,13 @@ class Collection {
 }  // namespace
 
 CollectSummary collect(const CollectOptions& options, const StopToken& stop) {
-  return Collection(options, stop).run();
+  try {
+    return Collection(options, stop).run();
+  } catch (const Stopped&) {  // before the first matrix
+    CollectSummary summary;
+    summary.stopped = true;
+    return summary;
+  }
 }
 
 }  // namespace waco::collect

@@ -77,6 +77,13 @@ class MatrixRun {
       const int wanted = num_neighbours * round / kNeighbourRounds - ledger_.num_neighbours;
       if (wanted > 0 && (context_.stop() || !measure(next_neighbours(wanted)))) return false;
     }
+    // A matrix that has few points has all of its best ones' neighbours at the end: the next run of the same
+    // command finds none.
+    while (ledger_.num_neighbours < num_neighbours) {
+      const std::vector<Choice> more = next_neighbours(num_neighbours - ledger_.num_neighbours);
+      if (more.empty()) break;
+      if (context_.stop() || !measure(more)) return false;
+    }
     return true;
   }
 

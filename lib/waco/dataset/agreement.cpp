@@ -14,6 +14,8 @@
 namespace waco::dataset {
 namespace {
 
+constexpr double kMargin = 0.1;  // by which the times of a pair differ
+
 /// The cost of one point in both datasets.
 struct Twice {
   double first = 0;
@@ -26,10 +28,10 @@ bool has_time(const Record& record) {
   return record.ok() && record.speedup > 0;
 }
 
-void count_pairs(const std::vector<Twice>& points, double margin, Agreement& agreement) {
+void count_pairs(const std::vector<Twice>& points, Agreement& agreement) {
   for (size_t a = 0; a < points.size(); ++a)
     for (size_t b = 0; b < points.size(); ++b) {
-      if (points[b].first <= (1 + margin) * points[a].first) continue;
+      if (points[b].first <= (1 + kMargin) * points[a].first) continue;
       // How much longer a censored point would have taken is unknown: it can only be the slower one.
       if (points[a].first_censored) continue;
       const bool a_is_slower = points[b].second < points[a].second;
@@ -60,8 +62,7 @@ std::vector<Record> records_on_machines_of(const Header& header, Dataset dataset
   return records;
 }
 
-Agreement compare(const std::vector<Record>& first, const std::vector<Record>& second, Order order,
-                  double margin) {
+Agreement compare(const std::vector<Record>& first, const std::vector<Record>& second, Order order) {
   const auto cost = [&](const Record& record) {
     return order == Order::kTime ? static_cast<double>(record.time_ns) : 1 / record.speedup;
   };
@@ -80,7 +81,7 @@ Agreement compare(const std::vector<Record>& first, const std::vector<Record>& s
   Agreement agreement;
   for (const auto& [group, points] : groups) {
     agreement.num_common += static_cast<int64_t>(points.size());
-    count_pairs(points, margin, agreement);
+    count_pairs(points, agreement);
   }
   std::sort(changes.begin(), changes.end());
   if (!changes.empty()) agreement.median_change = changes[changes.size() / 2];

@@ -14,7 +14,7 @@ namespace waco::dataset {
 /// Over pairs of records of one group, see group(), that both datasets timed.
 struct Agreement {
   int64_t num_common = 0;    ///< records that both hold
-  int64_t num_pairs = 0;     ///< of them, whose times differ by more than the margin in the first dataset
+  int64_t num_pairs = 0;     ///< of them, whose times differ by more than 10 % in the first dataset
   int64_t num_reversed = 0;  ///< of these, the other one is faster in the second
   double median_change = 0;  ///< over common records: |time in the second / time in the first - 1|
   double reversed_share() const {
@@ -32,8 +32,7 @@ std::vector<Record> records_on_machines_of(const Header& header, Dataset dataset
 
 /// Both count machines by the same header. Censored records count with the time they took at least: they make
 /// pairs only with those that are faster.
-Agreement compare(const std::vector<Record>& first, const std::vector<Record>& second, Order order,
-                  double margin = 0.1);
+Agreement compare(const std::vector<Record>& first, const std::vector<Record>& second, Order order);
 
 nlohmann::ordered_json to_json(const Agreement& agreement);
 std::string to_text(const Agreement& agreement, Order order);

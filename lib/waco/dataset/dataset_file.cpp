@@ -97,10 +97,13 @@ Dataset load_dataset(const fs::path& file) {
   return dataset;
 }
 
-DatasetAppender::DatasetAppender(fs::path file, const Header& header,
-                                 const std::function<void(Record&&)>& on_record) {
+DatasetAppender::DatasetAppender(fs::path file, Header header, const std::function<void(Record&&)>& on_record,
+                                 const std::function<void(Header&)>& complete) {
   lines_.emplace(std::move(file));  // from here on this run alone writes to it
-  if (is_torn_header(lines_->file())) begin(*lines_, header);
+  if (is_torn_header(lines_->file())) {
+    if (complete) complete(header);
+    begin(*lines_, header);
+  }
   ReadSummary found = read_dataset(lines_->file(), on_record);
   check_continues(lines_->file(), found.header, header);
   lines_->continue_after(found.lines);

@@ -2,6 +2,7 @@
 #include "waco/dataset/merge.hpp"
 
 #include <fcntl.h>
+#include <spdlog/spdlog.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -113,7 +114,14 @@ class Merge {
       machines_.push_back(machine);
       ceilings_.emplace_back();
     }
-    if (ceilings_[place].is_null()) ceilings_[place] = ceilings;
+    nlohmann::json& kept = ceilings_[place];
+    if (kept.is_null())
+      kept = ceilings;
+    else if (!ceilings.is_null() && ceilings.value("threads", 0) != kept.value("threads", 0))
+      spdlog::warn(
+          "one dataset has the ceilings of one number of threads of a machine: those of {} are kept, of {} "
+          "are not",
+          kept.value("threads", 0), ceilings.value("threads", 0));
     return static_cast<int>(place);
   }
 
