@@ -189,6 +189,8 @@ ExitCode run_evaluate(const Options& options, const StopToken& stop) {
 void check_outputs(const Options& options) {
   std::vector<std::string> inputs = options.datasets;
   inputs.insert(inputs.end(), options.matrices.begin(), options.matrices.end());
+  // A training that is ended early could not go on from weights that are no longer there.
+  if (!options.init.empty()) inputs.push_back(options.init);
   refuse_same_files(inputs,
                     {{"-o", options.output}, {"--plot", options.plot}, {"--json", options.json ? "-" : ""}});
   if (!options.plot.empty()) check_can_be_written(options.plot);

@@ -192,6 +192,8 @@ TEST_CASE("cli: a model is trained on from the weights of another", "[cli]") {
   REQUIRE(run.ok());
   const json before = parse_file(small.path("first/model.json")).at("metrics").at("learned");
   CHECK(json::parse(run.out).at("metrics").at("learned") == before);
+  // Ended early, such a training could not go on: what it began from would be gone.
+  check_refused(small.train("first", "1").with("--init", small.path("first")), 2, "is an input");
 }
 
 TEST_CASE("cli: a run that fails leaves the checkpoint of the one before", "[cli]") {

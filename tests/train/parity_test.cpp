@@ -48,7 +48,7 @@ class Setting {
     ModelDescription model;
     model.op = op;
     model.extractor = extractor;
-    model.groups = &examples_;
+    model.learned_from = pointers;
     model.dataset = model.training = model.metrics = nlohmann::ordered_json::object();
     const ModelFolder folder(folder_.path() / "model");
     folder.create();

@@ -65,9 +65,9 @@ nlohmann::ordered_json ModelFolder::write(const Network& network, const ModelDes
   weights.write(tensors);
   std::set<std::string> types;
   std::set<int64_t> sizes;
-  for (const Example& example : *model.groups) {
-    types.emplace(schedule::name(example.group.problem.type));
-    sizes.insert(example.group.problem.rhs);
+  for (const Example* example : model.learned_from) {
+    types.emplace(schedule::name(example->group.problem.type));
+    sizes.insert(example->group.problem.rhs);
   }
   nlohmann::ordered_json manifest = {{"format", waco::model::kModelFormat},
                                      {"version", waco::model::kModelVersion},

@@ -18,7 +18,7 @@ struct ModelDescription {
   nlohmann::json machine;  ///< that the times are of
   schedule::Op op = schedule::Op::kSpmv;
   std::string extractor;
-  const std::vector<Example>* groups = nullptr;  ///< types and sizes of their problems are listed
+  std::vector<const Example*> learned_from;  ///< types and sizes of their problems are listed
   nlohmann::ordered_json dataset, training, metrics;
 };
 

@@ -205,6 +205,7 @@ void check_records_found(const fs::path& folder, const nlohmann::json& manifest,
 ordered_json manifest_of_complete(const fs::path& folder) {
   try {
     ordered_json manifest = model::read_model_manifest(folder);
+    model::read_model_weights(folder);  // throws where the manifest was copied without them
     if (manifest.value(kComplete, false)) return manifest;
   } catch (const InputError&) {  // such as one of an older version
   }
@@ -279,7 +280,7 @@ ModelDescription describe(const TrainingOptions& options, const TrainerOptions& 
   model.machine = data.records.machine;
   model.op = data.records.op;
   model.extractor = options.extractor;
-  model.groups = &data.examples;
+  model.learned_from = data.training;
   model.dataset = data_json(data, options.data.resplit);
   model.training = recipe_json(options, training);
   model.training["fingerprint"] = fingerprint;

@@ -40,6 +40,15 @@ std::string names_of(const std::vector<Machine>& machines) {
   return fmt::format("{}", fmt::join(names, "; "));
 }
 
+/// Machines that measured the examples, of `machines`.
+nlohmann::json machines_of(const Examples& examples, const std::vector<Machine>& machines) {
+  std::set<size_t> places;
+  for (const Example* example : examples) places.insert(example->group.machine);
+  nlohmann::json json = nlohmann::json::array();
+  for (const size_t place : places) json.push_back(machines[place]);
+  return json;
+}
+
 /// Warns about records of several machines, and about those that are computed with numbers of a machine that
 /// did not measure them.
 void check_machines(const Records& records) {
@@ -82,8 +91,10 @@ Data load_data(const DataOptions& options, const std::string& extractor, int64_t
         fmt::format("ended while preparing{}",
                     options.cache.empty() ? "" : "; what was prepared is kept for the next run"));
   if (prepared.num_missing_groups > 0)
-    spdlog::warn("{} records in {} groups left out, their matrices were not found in --matrices: {} ...",
-                 prepared.num_missing_records, prepared.num_missing_groups, prepared.first_missing);
+    spdlog::warn(
+        "{} records in {} groups left out, their matrices were not found in --matrices, or can't be used: {} "
+        "...",
+        prepared.num_missing_records, prepared.num_missing_groups, prepared.first_missing);
   data.num_missing_records = prepared.num_missing_records;
   data.borrowed_ceilings = std::move(prepared.borrowed_ceilings);
   data.examples = std::move(prepared.examples);
@@ -121,7 +132,7 @@ ordered_json data_json(const Data& data, const std::optional<Resplit>& resplit) 
                        {"validation", count(data.validation)}};
   json["training_originals"] = originals_of(data.training);
   json["validation_originals"] = originals_of(data.validation);
-  if (data.records.machines.size() > 1) json["machines"] = nlohmann::json(data.records.machines);
+  if (data.records.machines.size() > 1) json["machines"] = machines_of(data.training, data.records.machines);
   for (const model::Ceilings& ceilings : data.borrowed_ceilings)
     json["borrowed_ceilings"].emplace_back(model::to_json(ceilings));
   if (resplit) json["resplit"] = resplit_json(resplit);

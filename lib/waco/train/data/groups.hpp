@@ -18,7 +18,7 @@ namespace waco::train {
 /// What measuring said of one point.
 struct Label {
   float cost = 0;         ///< log2(time / time of CSR with rows in the same order, both by fixed_csr's)
-  float noise = 0;        ///< half the width of its 95 % interval, in the same unit
+  float noise = 0;        ///< half the width of the time's 95 % interval, in the same unit
   bool censored = false;  ///< `cost` is a lower bound
 };
 

@@ -67,7 +67,9 @@ void MatrixFiles::add_folder(const std::string& folder) {
 }
 
 void MatrixFiles::add_list(const std::string& file) {
-  std::istringstream text(read_input_file(file));
+  std::string content = read_input_file(file);
+  matrix::drop_byte_order_mark(content);
+  std::istringstream text(std::move(content));
   for (std::string line; std::getline(text, line);) {
     line = std::string(matrix::trimmed(line));
     if (line.empty() || line[0] == '#' || line.starts_with(matrix::kSynthetic)) continue;

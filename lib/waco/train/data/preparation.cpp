@@ -9,6 +9,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <thread>
 
@@ -77,6 +78,7 @@ class Preparing {
       for (int n = 0; n < std::max(1, options_.threads); ++n) workers.emplace_back([this] { work(); });
     }
     if (failure_) std::rethrow_exception(failure_);
+    for (const size_t at : too_large_) prepare_alone(at);
     if (!stop_()) cache_.tidy();  // a run that was ended has not come to all that it uses
     return collect();
   }
@@ -92,12 +94,31 @@ class Preparing {
       if (stop_() || failed_) return;
       try {
         prepare_one(at);
+      } catch (const TooLargeError&) {
+        put_off(at);
+      } catch (const std::bad_alloc&) {
+        put_off(at);
       } catch (...) {
         const std::scoped_lock lock(mutex_);
         failure_ = std::current_exception();
         failed_ = true;
       }
       progress_.advance();
+    }
+  }
+
+  void put_off(size_t at) {
+    const std::scoped_lock lock(mutex_);
+    too_large_.push_back(at);
+  }
+
+  /// A group whose matrix found no room beside those of the other workers.
+  void prepare_alone(size_t at) {
+    if (stop_()) return;
+    try {
+      prepare_one(at);
+    } catch (const TooLargeError& error) {
+      spdlog::warn("{}", error.what());
     }
   }
 
@@ -154,6 +175,8 @@ class Preparing {
           return group.clustered ? codegen::with_clustered_rows(tensor, threads_each()) : std::move(tensor);
         faults.push_back(
             fmt::format("{}: has another pattern than the dataset's {}", item.source, group.matrix));
+      } catch (const EnvironmentError&) {  // no fault of the matrix
+        throw;
       } catch (const Error& error) {
         faults.push_back(error.what());
       }
@@ -187,6 +210,7 @@ class Preparing {
   std::atomic<size_t> next_{0};
   std::atomic<bool> failed_{false};
   std::mutex mutex_;
+  std::vector<size_t> too_large_;  ///< groups that are prepared alone, when the others are done
   std::exception_ptr failure_;
 };
 

@@ -28,7 +28,7 @@ torch::Tensor standardised(const torch::Tensor& values, const torch::Tensor& mea
 
 /// A trainable extractor. Its parameters have the names of the tensors of docs/model.md without "extractor.";
 /// what standardises its real-valued inputs is the pair of buffers "input_mean" and "input_scale"
-/// [order + 1], in a model folder "input.features.mean" and ".scale". Not thread-safe.
+/// [order + 1], in a model folder "input.features.mean" and ".scale". Not thread-safe but for prepare().
 class TorchExtractor : public torch::nn::Module {
  public:
   /// Depends on the pattern alone, not on parameters: do it once for each matrix.
