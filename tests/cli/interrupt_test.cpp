@@ -127,9 +127,9 @@ TEST_CASE("cli: a signal ends a run that waits for the other end of a pipe", "[c
     return tune().with("--op", "spmv", "--effort", "none", input);
   };
   const auto within = [](const char* signal) {
-    return fmt::format("timeout -k 10 -s {} --preserve-status 3 \"$@\"", signal);
+    return fmt::format("timeout -k 10 -s {} --preserve-status 5 \"$@\"", signal);
   };
-  stopped(tuned("-"), fmt::format("(head -c 60 '{}'; exec sleep 6) | {}", matrix, within("TERM")));
+  stopped(tuned("-"), fmt::format("(head -c 60 '{}'; exec sleep 8) | {}", matrix, within("TERM")));
   stopped(tuned(pipe), within("USR1"));
   stopped(tune().with("--op", "spmv", "--list", pipe), within("INT"));
   stopped(tuned(matrix).with("-o", pipe), within("TERM"));
