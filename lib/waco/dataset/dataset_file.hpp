@@ -76,10 +76,9 @@ class DatasetAppender {
  public:
   /// Creates the file with `header`, to which `complete` first adds what takes time to find out, or continues
   /// one that is there: cuts a torn line off, hands its records over, and leaves its header as it is, unless
-  /// that is the torn line. Throws InputError when the file is
-  /// no dataset, UsageError when it is gzipped or was collected with other options or on another machine, and
-  /// EnvironmentError when another process appends to it or it can't be written; one whose header can't be
-  /// written is removed.
+  /// that is the torn line. Throws InputError when the file is no dataset, UsageError when it is gzipped or
+  /// was collected with other options or on another machine, and EnvironmentError when another process
+  /// appends to it or it can't be written; one whose header can't be written is removed.
   DatasetAppender(std::filesystem::path file, Header header, const std::function<void(Record&&)>& on_record,
                   const std::function<void(Header&)>& complete = {});
 

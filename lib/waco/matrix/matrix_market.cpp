@@ -197,7 +197,6 @@ ReadResult read_matrix_market(TextReader& text, int64_t likely_text_bytes, const
   // Of a text of unknown length the size line's word is all there is: to refuse by it takes nothing.
   int64_t least = header.num_entries;
   if (likely_text_bytes >= 0) least = std::min(least, likely_text_bytes / format.shortest_line() + 1);
-  check_limit(text, least, options);
   if (format.symmetry != Symmetry::kGeneral)  // all but those on the diagonal stand for two
     least = std::max(least, 2 * std::min(least, int64_t{1} << 61) - header.num_rows);
   check_limit(text, least, options);
