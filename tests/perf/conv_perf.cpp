@@ -8,7 +8,7 @@
 // their own.
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <torch/torch.h>
+#include <torch/utils.h>
 
 #include <cstdlib>
 #include <string>

@@ -1,6 +1,7 @@
 #include "waco/model/conv/conv_extractors.hpp"
 
-#include <torch/torch.h>
+#include <torch/optim/adam.h>
+#include <torch/utils.h>
 
 #include <catch2/catch.hpp>
 

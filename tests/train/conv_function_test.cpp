@@ -1,6 +1,7 @@
 #include "waco/train/network/conv_function.hpp"
 
-#include <torch/torch.h>
+#include <torch/autograd.h>
+#include <torch/utils.h>
 
 #include <catch2/catch.hpp>
 

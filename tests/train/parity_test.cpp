@@ -1,5 +1,5 @@
 // The network as it is trained, and as it is evaluated without libtorch, give the same numbers.
-#include <torch/torch.h>
+#include <torch/utils.h>
 
 #include <catch2/catch.hpp>
 #include <cmath>

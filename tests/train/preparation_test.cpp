@@ -218,15 +218,6 @@ TEST_CASE("preparation: records of missing and changed matrices are left out and
   CHECK(prepared.first_missing == records.groups[1].source);
 }
 
-TEST_CASE("matrix files: a list that can't be read is a fault of the input", "[train]") {
-  try {
-    MatrixFiles({"/proc/self/mem"});  // may be opened, and has nothing at its start
-    FAIL("accepted");
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::kInput);
-  }
-}
-
 TEST_CASE("matrix files: records' sources are found in folders, lists and recipes", "[train]") {
   TemporaryFolder folder;
   std::filesystem::create_directories(folder.path() / "deep");

@@ -1,6 +1,6 @@
 #include "waco/train/network/ranking_loss.hpp"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
 #include "waco/train/trainer.hpp"
 
-#include <torch/torch.h>
+#include <torch/utils.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>

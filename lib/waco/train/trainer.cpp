@@ -2,7 +2,7 @@
 #include "waco/train/trainer.hpp"
 
 #include <spdlog/spdlog.h>
-#include <torch/torch.h>
+#include <torch/utils.h>
 
 #include <algorithm>
 #include <chrono>

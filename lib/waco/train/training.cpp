@@ -3,7 +3,7 @@
 
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
-#include <torch/torch.h>
+#include <torch/utils.h>
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,8 @@
 // The convolutional extractors of model/conv/conv_extractors.cpp, to be trained: the same tensors, the same
 // maps.
 #include <fmt/format.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/utils.h>
 
 #include <cmath>
 

@@ -2,7 +2,7 @@
 // model/learned/extractor.hpp, which evaluates the same networks without libtorch).
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/nn/module.h>
 
 #include <cstdint>
 #include <memory>

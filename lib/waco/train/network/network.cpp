@@ -1,7 +1,7 @@
 // Layers, names and initial values.
 #include "waco/train/network/network.hpp"
 
-#include <torch/torch.h>
+#include <torch/utils.h>
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // Adam (Kingma, Ba 2015) with decoupled decay (Loshchilov, Hutter 2019).
 #include "waco/train/network/optimizer.hpp"
 
-#include <torch/torch.h>
+#include <torch/utils.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,6 @@
 // Pairwise hinge loss and squared errors.
 #include "waco/train/network/ranking_loss.hpp"
 
-#include <torch/torch.h>
-
 #include <algorithm>
 #include <limits>
 
