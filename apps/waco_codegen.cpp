@@ -89,9 +89,10 @@ void set_threads(Job& job, int threads) {
   }
 }
 
-void read_matrix(Job& job, const StopToken& stop) {
+void read_matrix(Job& job, schedule::Op op, const StopToken& stop) {
   if (job.matrix.empty()) return;
-  matrix::ReadResult input = matrix::read_tensor(job.matrix, {.stop = stop});
+  matrix::ReadResult input =
+      matrix::read_tensor(job.matrix, {.order = schedule::sparse_order(op), .stop = stop});
   for (const std::string& note : input.notes) spdlog::info("{}: {}", job.matrix, note);
   job.tensor = std::move(input.tensor);
 }
@@ -116,13 +117,13 @@ Job choose_job(const Options& options, const StopToken& stop) {
   if (num_schedules == 1) {
     job.point = tune::choose_problem(options.problem).points[0];
     job.shape = codegen::any_shape(job.point.format.skewed());
-    read_matrix(job, stop);
+    read_matrix(job, job.point.problem.op, stop);
   } else {
     const tune::TunedPlans plans = tune::TunedPlans::read(options.files[0]);
     const schedule::Problem problem = plans.choose_problem(options.problem);
     if (!plans.for_all() && job.matrix.empty())
       throw UsageError(fmt::format("{} holds plans of a list; name a matrix of it, too", options.files[0]));
-    read_matrix(job, stop);
+    read_matrix(job, problem.op, stop);
     const std::string hash = job.tensor ? matrix::pattern_hash(*job.tensor) : std::string();
     const int threads = threads_or_all(options.common.threads);
     const tune::TunedPlan& plan = plans.find(job.matrix, hash, problem, threads);
@@ -134,6 +135,8 @@ Job choose_job(const Options& options, const StopToken& stop) {
     job.shape.num_positions_bound =
         std::max({job.shape.num_positions_bound, plan.num_stored,
                   schedule::uncompressed_positions(plan.point->format, job.shape.dims)});
+    if (plan.matrix.num_nonzeros > 0)
+      job.shape.fill = static_cast<double>(plan.num_stored) / static_cast<double>(plan.matrix.num_nonzeros);
     if (!plan.matrix.hash.empty())
       job.from = tune::provenance(plan.matrix, plan.machine, version_line(kProgram));
     if (!plan.machine.compiler.fingerprint.empty()) job.vector_bytes = plan.machine.compiler.vector_bytes;
@@ -145,12 +148,13 @@ Job choose_job(const Options& options, const StopToken& stop) {
   return job;
 }
 
-/// One measurement on the matrix; throws unless the kernel's result is right.
-void check(const Job& job, measure::Session& session) {
+/// One measurement on the matrix; throws unless the kernel's result is right. Returns how many values it
+/// stores.
+int64_t check(const Job& job, measure::Session& session) {
   if (job.kind == codegen::KernelKind::kFixedCsr) {
     const measure::Measurement& csr = session.baseline();
     spdlog::info("verified on {}: largest relative error {:.2g}", job.matrix, csr.max_rel_error);
-    return;
+    return csr.num_stored;
   }
   const std::vector<measure::Measurement> results = session.measure({job.point});
   if (results.empty()) throw EnvironmentError("stopped before the kernel was checked");
@@ -158,7 +162,7 @@ void check(const Job& job, measure::Session& session) {
   if (m.ok()) {
     spdlog::info("verified on {}: largest relative error {:.2g}, {:.2f} times as fast as fixed_csr",
                  job.matrix, m.max_rel_error, m.speedup.median);
-    return;
+    return m.num_stored;
   }
   throw EnvironmentError(
       fmt::format("the kernel failed on {} ({}): {}", job.matrix, measure::name(m.status), m.message),
@@ -167,9 +171,6 @@ void check(const Job& job, measure::Session& session) {
 
 std::string emit_for_matrix(const Options& options, const Job& job, const StopToken& stop) {
   const matrix::SparseTensor& tensor = *job.tensor;
-  if (tensor.order() != schedule::sparse_order(job.point.problem.op))
-    throw UsageError(fmt::format("the schedule is for {}, which {} does not fit",
-                                 schedule::name(job.point.problem.op), job.matrix));
   measure::MeasureOptions measuring;
   measuring.threads =
       options.common.threads > 0 ? options.common.threads : std::max(1, job.point.compute.threads);
@@ -178,11 +179,15 @@ std::string emit_for_matrix(const Options& options, const Job& job, const StopTo
   measuring.quick.budget_s = measuring.final.budget_s = 0.05;
   measuring.stop = stop;
   measure::Session session(tensor, job.point.problem, measuring);
-  check(job, session);
-  const Machine machine = describe_machine(session.target().command);
-  return codegen::emit_standalone(
-      job.point, tune::operand_shape(tensor, job.point), session.target().vector_bytes,
-      tune::provenance(tune::summarize(tensor), machine, version_line(kProgram)), job.kind);
+  const int64_t num_stored = check(job, session);
+  const int vector_bytes = session.target().vector_bytes;
+  if (job.vector_bytes > 0 && job.vector_bytes != vector_bytes)
+    spdlog::info("written for the vectors of {} bytes that are here; it was tuned by those of {}",
+                 vector_bytes, job.vector_bytes);
+  const Machine machine = describe_machine(session.target());
+  return codegen::emit_standalone(job.point, tune::operand_shape(tensor, job.point, num_stored), vector_bytes,
+                                  tune::provenance(tune::summarize(tensor), machine, version_line(kProgram)),
+                                  job.kind);
 }
 
 /// A plan's kernel is the one that was tuned, whichever machine writes it.

@@ -259,8 +259,8 @@ WACO_INLINE value_t sum8(vec8 v) {
 }
 
 /* Scalar loads are as fast as AMD's gathers from L1, and faster beyond. (GCC 12 takes Zen 4 for znver3.) */
-#if defined(__AVX512F__) && !defined(__clang__) && !defined(__znver3__) && !defined(__znver4__) && \
-    !defined(__znver5__)
+#if defined(__AVX512F__) && !defined(__clang__) && __GNUC__ >= 9 && !defined(__znver3__) && \
+    !defined(__znver4__) && !defined(__znver5__)
 #define WACO_HAS_GATHERS
 #endif
 

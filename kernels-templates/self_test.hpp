@@ -92,6 +92,7 @@ inline std::vector<Entry> read_matrix_market(std::istream& file, const std::stri
   long long rows = 0, cols = 0, count = 0;
   if (!next_line(file, line) || sscanf(line.c_str(), "%lld %lld %lld", &rows, &cols, &count) != 3)
     fail(3, "the size line is missing");
+  if (rows < 0 || cols < 0 || count < 0) fail(3, "the size line holds a negative number");
   input.dim[0] = rows;
   input.dim[1] = cols;
   std::vector<Entry> entries;
@@ -380,6 +381,8 @@ int main(int argc, char** argv) {
   try {
     return waco_self_test::main(argc, argv);
   } catch (const std::bad_alloc&) {
+    waco_self_test::fail(1, "out of memory");
+  } catch (const std::length_error&) {
     waco_self_test::fail(1, "out of memory");
   }
 }

@@ -103,11 +103,13 @@ struct Input {
   double read_s = 0;
 };
 
-Input read_input(const Options& options, const matrix::CorpusItem& item, const StopToken& stop) {
+Input read_input(const Options& options, const matrix::CorpusItem& item, schedule::Op op,
+                 const StopToken& stop) {
   const auto start = std::chrono::steady_clock::now();
   matrix::ReadOptions reading;
   reading.threads = options.common.threads;
   reading.most_nonzeros = model::kMostNonzeros;
+  reading.order = schedule::sparse_order(op);
   reading.stop = stop;
   matrix::ReadResult read = matrix::read_item(item, reading);
   Input input{std::move(read.tensor), seconds_since(start)};
@@ -149,7 +151,8 @@ Batch gather(const Options& options, const tune::TuneOptions& tuning) {
   std::filesystem::path file = options.plan_file;
   if (shard.count > 1) file = shard_path(file, shard);
   batch.file = std::make_unique<tune::ResultFile>(
-      file, describe_machine(tuning.no_compile ? std::string() : tuning.compiler));
+      file, tuning.no_compile ? describe_machine("")
+                              : describe_machine(measure::remembered_target(tuning.compiler)));
   return batch;
 }
 
@@ -212,7 +215,7 @@ Listed tune_listed(const Options& options, const matrix::CorpusItem& item, const
   listed.result.input = item.source;
   const auto tune_item = [&] {
     try {
-      const Input input = read_input(options, item, stop);
+      const Input input = read_input(options, item, tuning.problem.op, stop);
       if (stop.stop_requested()) throw Stopped(fmt::format("{}: stopped ({})", item.source, stop.reason()));
       return tune_input(input, tuning, std::exchange(load_s, 0), stop);
     } catch (const std::exception& fault) {
@@ -250,7 +253,8 @@ ExitCode tune_one(const Options& options, const tune::ChosenProblem& chosen, con
     describe_machine("");  // looks at the hardware, which is remembered
     return tune_options(options, chosen);
   });
-  const Input input = read_input(options, matrix::file_item(options.inputs.paths[0]), stop);
+  const Input input =
+      read_input(options, matrix::file_item(options.inputs.paths[0]), chosen.problem.op, stop);
   const auto start = std::chrono::steady_clock::now();
   const tune::TuneOptions tuning = opening.get();
   const tune::TuneResult result = tune_input(input, tuning, seconds_since(start), stop);
@@ -275,7 +279,9 @@ ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, c
     if (stop.stop_requested()) return ExitCode::kPartial;
     spdlog::info("[{}/{}] {}", number, batch.items.size(), item.source);
     const Listed listed = tune_listed(options, item, tuning, load_s, stop);
-    if (stop.stop_requested()) {  // the next run does it whole
+    const bool is_whole =
+        listed.result.outcome.code == ExitCode::kDone && listed.result.document.value("complete", false);
+    if (stop.stop_requested() && !is_whole) {  // the next run does it whole
       tell(options, listed.table);
       return ExitCode::kPartial;
     }

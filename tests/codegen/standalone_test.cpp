@@ -226,6 +226,16 @@ TEST_CASE("standalone: fixed_csr is emitted as it is measured, with coordinates 
   CHECK(run_process({folder.file("self_test"), folder.file("input.mtx")}).end.code == 0);
 }
 
+TEST_CASE("standalone: a kernel takes as much fill as the matrix that it was made for has", "[codegen]") {
+  const auto point = schedule::parse("spmv f32 | A: i1:U i0:U k:E [i/8] | loop: i1 k i0 | par: serial");
+  codegen::OperandShape shape = codegen::any_shape();
+  const auto text = [&] { return codegen::emit_standalone(point, shape, 32, {}); };
+  CHECK(text().find("#define WACO_MAX_FILL 100\n") != std::string::npos);
+  shape.fill = 200.3;
+  CHECK(text().find("#define WACO_MAX_FILL 401\n") != std::string::npos);
+  CHECK(text().find("up to 401 values stored per nonzero") != std::string::npos);
+}
+
 TEST_CASE("standalone: values at the ends of the type's range pass the self-test", "[codegen]") {
   const auto point = schedule::parse("sddmm f32 K=32 | A: i:U j:C | loop: i j k | par: serial");
   Folder folder;

@@ -171,6 +171,18 @@ TEST_CASE("read: a stop request ends it", "[matrix]") {
   CHECK_THROWS_AS(read_tensor_bytes("1 1 1 1\n", "a", stopped), Stopped);
 }
 
+TEST_CASE("read: a file of another order than is needed is refused before its entries are read", "[matrix]") {
+  const std::string matrix = "%%MatrixMarket matrix coordinate real general\n9 9 1\nnonsense\n";
+  const std::string tensor = "1 1 1 1\nnonsense\n";
+  CHECK_THROWS_AS(read_tensor_bytes(matrix, "a", {.order = 3}), UsageError);
+  CHECK_THROWS_WITH(read_tensor_bytes(matrix, "a", {.order = 3}),
+                    "a is a matrix, and what is asked for needs a 3-D tensor");
+  CHECK_THROWS_WITH(read_tensor_bytes(tensor, "b", {.order = 2}),
+                    "b is a 3-D tensor, and what is asked for needs a matrix");
+  CHECK_THROWS_AS(read_tensor_bytes(matrix, "a", {.order = 2}), InputError);
+  CHECK_THROWS_AS(read_tensor_bytes(tensor, "b", {.order = 3}), InputError);
+}
+
 TEST_CASE("read: the first fault is reported, whatever the number of threads", "[matrix]") {
   std::string text = "%%MatrixMarket matrix coordinate real general\n10 10 2000\n";
   for (int i = 0; i < 2000; ++i) text += i == 700 || i == 1500 ? "11 1 1\n" : "1 1 1\n";

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -13,6 +14,19 @@
 #include "waco/base/error.hpp"
 
 namespace waco {
+namespace {
+
+/// What is wrong with a file, or, where other files would fare the same, with the machine.
+[[noreturn]] void throw_of(const std::string& name, const char* what, int cause) {
+  constexpr std::array kOfTheMachine = {EIO,   ESTALE,   EMFILE,    ENFILE,    ENOMEM,    ENODEV,
+                                        ENXIO, ENOTCONN, ESHUTDOWN, ETIMEDOUT, EHOSTDOWN, EHOSTUNREACH};
+  const std::string text = fmt::format("{}: {}", what, std::strerror(cause));
+  if (std::find(kOfTheMachine.begin(), kOfTheMachine.end(), cause) != kOfTheMachine.end())
+    throw EnvironmentError(fmt::format("{}: {}", name, text));
+  throw InputError(name, 0, text);
+}
+
+}  // namespace
 
 FileSource::FileSource(const std::string& path) : name_(path) {
   if (path == "-") {
@@ -21,7 +35,7 @@ FileSource::FileSource(const std::string& path) : name_(path) {
   } else {
     owned_ = open_to_read(path);
     fd_ = owned_.get();
-    if (!owned_) throw InputError(name_, 0, fmt::format("can't be opened: {}", std::strerror(errno)));
+    if (!owned_) throw_of(name_, "can't be opened", errno);
   }
   struct stat status {};
   const bool known = ::fstat(fd_, &status) == 0;
@@ -34,7 +48,7 @@ FileSource::FileSource(const std::string& path) : name_(path) {
 
 size_t FileSource::read(char* to, size_t size) {
   const ssize_t count = read_awaited(fd_, to, size, name_);
-  if (count < 0) throw InputError(name_, 0, fmt::format("can't be read: {}", std::strerror(errno)));
+  if (count < 0) throw_of(name_, "can't be read", errno);
   return static_cast<size_t>(count);
 }
 

@@ -14,14 +14,16 @@ namespace waco {
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  /// Fills `to` with up to `size` bytes and returns how many; 0 only at the end. Throws InputError.
+  /// Fills `to` with up to `size` bytes and returns how many; 0 only at the end. Throws InputError,
+  /// or EnvironmentError where the file system failed, not the file.
   virtual size_t read(char* to, size_t size) = 0;
 };
 
 /// An open file or standard input.
 class FileSource : public ByteSource {
  public:
-  /// Opens `path`, or standard input for "-". Throws InputError when it can't be opened or is a folder.
+  /// Opens `path`, or standard input for "-". Throws InputError when it can't be opened or is a
+  /// folder, EnvironmentError where other files would fare the same.
   explicit FileSource(const std::string& path);
 
   /// Waits for what is no file; throws Stopped when a signal asks to stop meanwhile (see read_awaited).

@@ -13,11 +13,12 @@ namespace waco::codegen {
 
 /// Flags of the baseline, those of the paper's artifact, besides -fopenmp -fPIC -shared.
 inline constexpr const char* kBaselineFlags = "-O3 -march=native -ffast-math -Wno-psabi";
-/// The same to the compiler proper. Given to the linker, too, -ffast-math makes a program or a shared library
-/// that turns denormals off for all of the process: nothing for the kernel of somebody's application.
+/// The same to the compiler proper, but that infinities and NaN among the values stay what they are. Given to
+/// the linker, too, -ffast-math makes a program or a shared library that turns denormals off for all of the
+/// process: nothing for the kernel of somebody's application.
 inline constexpr const char* kBaselineFlagsForUsers =
     "-O3 -march=native -fno-math-errno -fassociative-math -freciprocal-math -fno-signed-zeros "
-    "-fno-trapping-math -ffinite-math-only -Wno-psabi";
+    "-fno-trapping-math -Wno-psabi";
 
 /// Bytes of every coordinate of the baseline's operand: 4, and 8 where a dimension is above 2^31.
 int baseline_crd_bytes(const std::vector<int64_t>& dims);

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "waco/base/error.hpp"
@@ -16,8 +17,11 @@ namespace {
 
 using schedule::SuperSchedule;
 
-/// Values stored per nonzero beyond which an emitted kernel refuses a large operand.
-constexpr int kMaxFill = 100;
+/// Values stored per nonzero beyond which an emitted kernel refuses a large operand: never the one that it
+/// was tried on.
+int64_t max_fill(const OperandShape& shape) {
+  return std::max<int64_t>(100, static_cast<int64_t>(std::ceil(2 * shape.fill)));
+}
 
 /// The template without includes of other templates, which the file holds anyway.
 std::string without_own_includes(std::string_view text) {
@@ -131,7 +135,7 @@ bool stores_fill(const schedule::FormatSchedule& format) {
 
 /// What waco_create_* takes, everything else being WACO_UNFIT: coordinates are as wide, and blocks as whole,
 /// as the shape that the kernel was made for.
-std::string fits(const SuperSchedule& point, const Binding& binding) {
+std::string fits(const SuperSchedule& point, const Binding& binding, int64_t most_fill) {
   std::vector<std::string> limits;
   const auto& format = point.format;
   for (int mode = 0; mode < schedule::sparse_order(point.problem.op); ++mode) {
@@ -153,14 +157,15 @@ std::string fits(const SuperSchedule& point, const Binding& binding) {
       limits.push_back(fmt::format("whole blocks of {} {}", format.split[m], counted));
   }
   if (binding.pos_bytes == 4) limits.push_back("fewer than 2^31 stored positions");
+  if (format.sort_window > 1) limits.push_back("fewer than 2^31 rows");
   if (format.clustered()) limits.push_back("up to 2^30 rows, columns and nonzeros");
   if (stores_fill(format))
-    limits.push_back(fmt::format("up to {} values stored per nonzero (beyond 256 MB)", kMaxFill));
+    limits.push_back(fmt::format("up to {} values stored per nonzero (beyond 256 MB)", most_fill));
   return fmt::format("{}", fmt::join(limits, ", "));
 }
 
 std::string header_comment(const SuperSchedule& point, const Binding& binding, const Provenance& from,
-                           KernelKind kind) {
+                           KernelKind kind, int64_t most_fill) {
   std::string text = "/* A sparse kernel with its storage format, in one file.\n\n";
   add_line(text, "plan", to_text(point));
   add_line(text, "made by", in_comment(from.tool));
@@ -168,7 +173,7 @@ std::string header_comment(const SuperSchedule& point, const Binding& binding, c
     add_line(text, "matrix",
              in_comment(fmt::format("{}, {} nonzeros, pattern {}", from.matrix, from.num_nonzeros,
                                     from.matrix_hash)));
-  add_line(text, "fits", fits(point, binding));
+  add_line(text, "fits", fits(point, binding, most_fill));
   add_line(text, "tried on", in_comment(from.machine));
   add_line(text, "measured", in_comment(from.measured));
   if (stores_fill(point.format))
@@ -208,7 +213,7 @@ constexpr std::string_view kImplementationBegin = R"(#ifndef WACO_DECLARATIONS_O
 )";
 
 /// The packer with the direct way of this format only, so that no compiler reads what the kernel never calls.
-std::string packer_text(const SuperSchedule& point) {
+std::string packer_text(const SuperSchedule& point, int64_t most_fill) {
   const DirectPacking direct = direct_packing(to_abi(point.format, point.problem.op));
   std::vector<std::string_view> parts{"pack_memory.hpp", "pack_storage.hpp", "pack_state.hpp",
                                       "pack_check.hpp",  "pack_sizes.hpp",   "pack_sort.hpp",
@@ -227,7 +232,7 @@ std::string packer_text(const SuperSchedule& point) {
               {direct == DirectPacking::kHalves, "HALVES", {"pack_halves.hpp"}}};
   std::string text = fmt::format("#define WACO_VALUE_BYTES {}\n", schedule::value_bytes(point.problem.type));
   if (stores_fill(point.format))
-    text += fmt::format("#ifndef WACO_MAX_FILL\n#define WACO_MAX_FILL {}\n#endif\n", kMaxFill);
+    text += fmt::format("#ifndef WACO_MAX_FILL\n#define WACO_MAX_FILL {}\n#endif\n", most_fill);
   for (const auto& way : ways) {
     if (way.taken)
       parts.insert(parts.end(), way.parts.begin(), way.parts.end());
@@ -260,10 +265,10 @@ std::string emit_standalone(const SuperSchedule& point, const OperandShape& shap
   const std::string implementation =
       replace_region(without_own_includes(template_text("standalone.hpp")), "// waco: default plan begin",
                      "// waco: default plan end", plan);
-  std::string text = header_comment(point, binding, provenance, kind);
+  std::string text = header_comment(point, binding, provenance, kind, max_fill(shape));
   for (const std::string& section :
        {std::string(template_text("interface.hpp")), std::string(kImplementationBegin),
-        std::string(template_text("abi.hpp")), packer_text(point), implementation,
+        std::string(template_text("abi.hpp")), packer_text(point, max_fill(shape)), implementation,
         std::string("#ifdef WACO_SELF_TEST\n"), without_own_includes(template_text("self_test.hpp")),
         std::string("#endif /* WACO_SELF_TEST */\n\n#endif /* WACO_DECLARATIONS_ONLY */\n")})
     text.append(section).append("\n");

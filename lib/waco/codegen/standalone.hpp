@@ -25,6 +25,7 @@ struct Provenance {
 struct OperandShape {
   std::array<int64_t, 3> dims{0, 0, 1};
   int64_t num_positions_bound = 0;  ///< upper bound of positions in any level
+  double fill = 0;                  ///< values stored per nonzero of one that was packed; 0: none was
 };
 
 /// Dimensions no split divides and 32-bit coordinates: the kernel serves any matrix below 2^31 rows and

@@ -217,7 +217,10 @@ class Collection {
     if (is_complete(before)) return complete(before);
     try {
       const matrix::ReadResult read =
-          matrix::read_item(item, {.most_nonzeros = model::kMostNonzeros, .stop = stop_});
+          matrix::read_item(item, {.threads = threads_,
+                                   .most_nonzeros = model::kMostNonzeros,
+                                   .order = schedule::sparse_order(options_.problem.op),
+                                   .stop = stop_});
       if (item.name == item.original)  // of copies it would be told again
         for (const std::string& note : read.notes) spdlog::info("{}: {}", item.name, note);
       return collect_tensor(item, read.tensor);
@@ -283,6 +286,7 @@ class Collection {
         in_good_order_[record.matrix_hash] = item.name;
         return with_good_order(item, tensor);
       }
+      if (stops_here()) return std::nullopt;  // clustering took its time
     }
     const MatrixLedger own = before != nullptr ? *before : MatrixLedger();
     const auto num_before = static_cast<int64_t>(own.plans.size());

@@ -220,6 +220,13 @@ EntryCounts read_entries(TextReader& text, const EntryFormat& format, int64_t ma
   return counts;
 }
 
+void check_order(const TextReader& text, int order, const ReadOptions& options) {
+  if (options.order == 0 || options.order == order) return;
+  const auto name = [](int of) { return of == 2 ? "a matrix" : "a 3-D tensor"; };
+  throw UsageError(
+      fmt::format("{} is {}, and what is asked for needs {}", text.name(), name(order), name(options.order)));
+}
+
 void check_limit(const TextReader& text, int64_t num_nonzeros, const ReadOptions& options) {
   if (num_nonzeros > options.most_nonzeros)
     throw InputError(text.name(), 0,

@@ -35,6 +35,8 @@ EntryCounts read_entries(TextReader& text, const EntryFormat& format, int64_t ma
 /// Throws TooLargeError where reading on takes `bytes_each` for each of so many nonzeros, and less memory is
 /// free.
 void check_memory(const TextReader& text, int64_t num_nonzeros, int64_t bytes_each);
+/// Throws UsageError for a file of another order than `options` need.
+void check_order(const TextReader& text, int order, const ReadOptions& options);
 /// Throws InputError for more nonzeros than `options` allow.
 void check_limit(const TextReader& text, int64_t num_nonzeros, const ReadOptions& options);
 

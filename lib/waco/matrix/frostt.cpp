@@ -68,6 +68,7 @@ bool is_headless_matrix_market(const SparseTensor& tensor) {
 ReadResult read_frostt(TextReader& text, const ReadOptions& options) {
   EntryFormat format;
   format.order = find_order(text);
+  check_order(text, format.order, options);
   format.comment = '#';
   ReadResult result;
   SparseTensor& tensor = result.tensor;

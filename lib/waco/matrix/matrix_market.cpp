@@ -189,6 +189,7 @@ MatrixMarketHeader read_matrix_market_header(TextReader& text) {
 
 ReadResult read_matrix_market(TextReader& text, int64_t likely_text_bytes, const ReadOptions& options) {
   const MatrixMarketHeader header = read_matrix_market_header(text);
+  check_order(text, 2, options);
   EntryFormat format;
   format.has_value = header.has_value;
   format.symmetry = header.symmetry;

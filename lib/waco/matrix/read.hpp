@@ -17,6 +17,7 @@ struct ReadOptions {
   int threads = 0;                                              ///< 0: usable_threads()
   size_t chunk_bytes = size_t{1} << 18;                         ///< of text, the unit of parallel work
   int64_t most_nonzeros = std::numeric_limits<int64_t>::max();  ///< larger files are refused
+  int order = 0;  ///< of what is needed: files of another are refused before they are read; 0: any
   StopToken stop = {};
 };
 
@@ -31,7 +32,8 @@ struct ReadResult {
 /// input. The content decides which it is, never the name. See matrix_market.hpp and frostt.hpp for what is
 /// accepted. Memory beside the tensor: at most once its size again, to sort it. Throws InputError naming
 /// file, line, cause and remedy for anything else, and for more than `most_nonzeros`; TooLargeError when the
-/// memory does not suffice, as soon as that is known; Stopped when asked to. No more memory is taken on the
+/// memory does not suffice, as soon as that is known; UsageError for one of another `order`; Stopped when
+/// asked to. No more memory is taken on the
 /// word of a file than its text could fill.
 ReadResult read_tensor(const std::string& path, const ReadOptions& options = {});
 

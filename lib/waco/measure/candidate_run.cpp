@@ -1,6 +1,8 @@
 // The parent's conversation with its worker, and what happens when the worker dies.
 #include "waco/measure/candidate_run.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -13,20 +15,27 @@ namespace {
 using nlohmann::json;
 using Reply = WorkerProcess::Reply;
 
-/// Address space that libraries, stacks and allocator arenas take without using memory.
-constexpr int64_t kAddressSlack = int64_t{8} << 30;
+/// Address space that libraries take without using memory, and the allocator's arena of each thread.
+constexpr int64_t kLibraries = int64_t{8} << 30, kArena = int64_t{64} << 20;
 /// For the worker's start: dense operands and reference results.
 constexpr double kStartLimit_s = 900;
 /// Calls that any candidate gets while it is timed, however slow it is: three rounds with an untimed call
 /// each, and some to spare.
 constexpr double kTimedCalls = 10;
 
+/// Bytes of address space that a thread's stack takes.
+int64_t stack_bytes() {
+  rlimit limit{};
+  const bool known = ::getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return known ? static_cast<int64_t>(limit.rlim_cur) : 0;
+}
+
 /// Bytes of address space that the worker may take; 0: any.
-int64_t memory_limit() {
+int64_t memory_limit(int threads) {
 #if defined(__SANITIZE_ADDRESS__)
   return 0;  // its shadow memory takes terabytes of address space
 #endif
-  return available_memory_bytes() / 10 * 9 + kAddressSlack;
+  return available_memory_bytes() / 10 * 9 + kLibraries + threads * (kArena + stack_bytes());
 }
 
 void apply(const Preparation& preparation, Measurement& measurement) {
@@ -83,7 +92,7 @@ json CandidateRunner::open_command() const {
   open["reference_limit"] = options_.reference_limit;
   open["single_run_ns"] = options_.single_run_ns;
   open["threads"] = threads_;
-  open["memory_limit_bytes"] = memory_limit();
+  open["memory_limit_bytes"] = memory_limit(threads_);
   return open;
 }
 

@@ -2,6 +2,7 @@
 #include "waco/measure/compiler.hpp"
 
 #include <signal.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -55,6 +56,11 @@ void require_compiler_program(const std::string& command) {
                     "with --compiler or CXX",
                     chosen),
         ExitCode::kCompiler);
+  for (const std::string& word : words)
+    if (word.starts_with("-march=") || word.starts_with("-mtune=") || word.starts_with("-O"))
+      spdlog::warn(
+          "compiler '{}': kernels are compiled with -O3 -march=native, which comes after {} and wins", chosen,
+          word);
 }
 
 std::string describe_programs(const std::string& command) {

@@ -261,10 +261,11 @@ void Workbench::reserve_output(int64_t num_stored) {
   if (output_.bytes() < needed) output_ = Buffer(needed);
 }
 
-/// All bits set is a NaN in both value types: an element that is not written shows.
+/// All bits set is a NaN in both value types: an element that is not written shows. Small pieces, so that
+/// each thread writes an equal share, which the first time decides where the pages are.
 void Workbench::poison(const Buffer& buffer, int64_t size) const {
   auto* bytes = buffer.as<unsigned char>();
-  constexpr int64_t kPiece = 1 << 20;
+  constexpr int64_t kPiece = 1 << 14;
   const int64_t pieces = (size + kPiece - 1) / kPiece;
 #pragma omp parallel for schedule(static) num_threads(threads_)
   for (int64_t n = 0; n < pieces; ++n) {

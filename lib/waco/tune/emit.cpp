@@ -14,14 +14,18 @@
 
 namespace waco::tune {
 
-codegen::OperandShape operand_shape(const matrix::SparseTensor& tensor,
-                                    const schedule::SuperSchedule& point) {
+codegen::OperandShape operand_shape(const matrix::SparseTensor& tensor, const schedule::SuperSchedule& point,
+                                    int64_t num_stored) {
   codegen::OperandShape shape;
+  shape.fill =
+      static_cast<double>(num_stored) / static_cast<double>(std::max<int64_t>(1, tensor.num_nonzeros()));
   shape.dims = matrix::three_dims(tensor.dims);
   const schedule::Problem& problem = point.problem;
   const pattern::PatternCounts counts(tensor);
   if (point.format.skewed()) {
-    shape.num_positions_bound = schedule::saturating::product(counts.num_nonzeros(), point.format.split[0]);
+    shape.num_positions_bound =
+        num_stored > 0 ? num_stored
+                       : schedule::saturating::product(counts.num_nonzeros(), point.format.split[0]);
     return shape;
   }
   // The order of the rows makes no difference to the bound, which tells in most cases whether positions fit
@@ -61,7 +65,10 @@ std::string emit_best(const matrix::SparseTensor& tensor, const TuneResult& resu
     from.measured = fmt::format("{} a call, {:.2f} times as fast as fixed_csr",
                                 time_text(best.time_ns.median), best.speedup.median);
   const auto kernel = best.is_baseline ? codegen::KernelKind::kFixedCsr : codegen::KernelKind::kGenerated;
-  return codegen::emit_standalone(best.point, operand_shape(tensor, best.point),
+  int64_t num_stored = 0;
+  for (const Candidate& candidate : result.candidates)
+    if (candidate.measurement.point == best.point) num_stored = candidate.measurement.num_stored;
+  return codegen::emit_standalone(best.point, operand_shape(tensor, best.point, num_stored),
                                   result.machine.compiler.vector_bytes, from, kernel);
 }
 

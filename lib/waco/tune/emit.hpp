@@ -10,8 +10,10 @@
 
 namespace waco::tune {
 
-/// The shape that makes the kernel read exactly what packing `tensor` in the format of `point` produces.
-codegen::OperandShape operand_shape(const matrix::SparseTensor& tensor, const schedule::SuperSchedule& point);
+/// The shape that makes the kernel read exactly what packing `tensor` in the format of `point` produces,
+/// which was seen to store `num_stored` values (0: it was not packed).
+codegen::OperandShape operand_shape(const matrix::SparseTensor& tensor, const schedule::SuperSchedule& point,
+                                    int64_t num_stored);
 
 /// Matrix, machine and compiler, for a kernel's header comment.
 codegen::Provenance provenance(const MatrixSummary& matrix, const Machine& machine, const std::string& tool);

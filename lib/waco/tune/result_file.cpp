@@ -6,6 +6,7 @@
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/file_replacement.hpp"
+#include "waco/measure/compiler.hpp"
 #include "waco/tune/plan_file.hpp"
 
 namespace waco::tune {
@@ -43,8 +44,10 @@ nlohmann::ordered_json listed_document(const ListedResult& result, const TuneOpt
                                        std::string_view program, const std::string& command) {
   nlohmann::ordered_json line = result.document;
   if (line.is_null()) {
-    line = artifact_header(kPlanFormat, kPlanVersion, program, command,
-                           describe_machine(options.no_compile ? std::string() : options.compiler));
+    line =
+        artifact_header(kPlanFormat, kPlanVersion, program, command,
+                        options.no_compile ? describe_machine("")
+                                           : describe_machine(measure::remembered_target(options.compiler)));
   }
   line["asked"] = asked_json(options);
   line["input"] = stored_text(result.input);

@@ -110,7 +110,13 @@ void Run::hold_final() {
   final_skipped_ = whole_budget_.stop_requested();
   if (final_skipped_) return;
   spdlog::info("{} finalists and fixed_csr in common rounds", finalists.size());
-  enter_finals(session_->compete(finalists), result_.candidates);
+  const std::vector<Measurement> finals = session_->compete(finalists);
+  for (const Measurement& final : finals)
+    if (!final.ok() && !final.failed_verification())
+      result_.warnings.push_back(fmt::format("not in the final rounds ({}: {}): {}",
+                                             measure::name(final.status), final.message,
+                                             schedule::to_text(final.point)));
+  enter_finals(finals, result_.candidates);
 }
 
 /// Without timing: the cheapest point whose result is right. Of points given by hand every one is checked.

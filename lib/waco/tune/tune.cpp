@@ -40,6 +40,9 @@ int64_t evaluations_without_measuring(int64_t num_nonzeros) {
   return num_nonzeros <= kManyNonzeros ? 200 : 30;
 }
 
+/// What the low end of a speedup has to exceed where only the first of several measurements counts: of many
+/// candidates one as fast as fixed_csr is ahead of it there by chance.
+constexpr double kAheadUnheld = 1.05;
 constexpr double kFinalShare = 0.25;         ///< of the budget, kept for the final round
 constexpr int64_t kMostEvaluations = 10000;  ///< of a search for points that have a kernel
 
@@ -232,6 +235,12 @@ void Run::add_warnings() {
     if (const auto reason = ranking_->csr_exclusion())
       result_.warnings.push_back(
           fmt::format("no point is within the limits: CSR itself {}, a third of the free memory", *reason));
+  const auto is_uncompiled = [](const Candidate& candidate) {
+    return candidate.measured && candidate.measurement.status == measure::Status::kCompile;
+  };
+  if (!result_.candidates.empty() && std::ranges::all_of(result_.candidates, is_uncompiled))
+    result_.warnings.push_back(
+        fmt::format("no candidate could be compiled: {}", result_.candidates.front().measurement.message));
   std::vector<double> rejected;
   if (result_.baseline) rejected.push_back(result_.baseline->rejected_share);
   for (const Candidate& candidate : result_.candidates)
@@ -286,7 +295,9 @@ TuneResult Run::take() {
     const bool held = std::ranges::any_of(result_.candidates, &Candidate::finalist);
     std::vector<Measurement> contestants;
     for (const Candidate& candidate : result_.candidates)
-      if (candidate.measured && candidate.finalist == held) contestants.push_back(candidate.measurement);
+      if (candidate.measured && candidate.finalist == held &&
+          (held || candidate.measurement.speedup.low > kAheadUnheld))
+        contestants.push_back(candidate.measurement);
     result_.best = decide(*result_.baseline, contestants, result_.threads, options_.calls);
   }
   settle();
