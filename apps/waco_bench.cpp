@@ -23,6 +23,7 @@
 #include "waco/base/signals.hpp"
 #include "waco/matrix/read.hpp"
 #include "waco/measure/session.hpp"
+#include "waco/model/pattern_profile.hpp"
 
 namespace {
 
@@ -70,6 +71,7 @@ class Run {
         plans_(read_plans(options.plan_file)),
         arena_(contest_options(options, plans_)) {
     if (!options.record_file.empty()) file_.emplace(options.record_file, describe_machine(""));
+    arena_.find_ceilings();  // not beside another run that holds the file
   }
 
   ExitCode take() {
@@ -112,6 +114,8 @@ class Run {
   ExitCode one(const std::string& path) {
     matrix::ReadOptions reading;
     reading.threads = arena_.options().tuning.threads;
+    reading.most_nonzeros = model::kMostNonzeros;  // whatever is given, its profile is made
+    reading.order = schedule::sparse_order(arena_.options().tuning.problem.op);
     reading.stop = stop_;
     matrix::ReadResult input = matrix::read_tensor(path, reading);
     for (const std::string& note : input.notes) spdlog::info("{}: {}", path, note);
@@ -121,8 +125,11 @@ class Run {
         file_ ? file_->find(hash, input.tensor.name, tuning.problem, tuning.threads) : nullptr;
     if (held != nullptr) {
       const ExitCode code = code_of(*held);
-      spdlog::info("{}: is in {} already{}, skipped", path, options_.record_file,
-                   code == ExitCode::kDone ? "" : ", and its plan failed");
+      const std::string other = differences(*held, tuning, options_.plan_file, arena_.compiler());
+      const std::string told = fmt::format("{}: is in {} already{}, skipped", path, options_.record_file,
+                                           code == ExitCode::kDone ? "" : ", and its plan failed");
+      if (other.empty()) spdlog::info(told);
+      if (!other.empty()) spdlog::warn("{}; it was timed {}", told, other);
       return code;
     }
     spdlog::info("{}: {}, {} nonzeros", path, fmt::join(input.tensor.dims, " x "),

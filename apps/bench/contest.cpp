@@ -1,6 +1,8 @@
 // The steps of one matrix: tune, set up, verify, time, bound.
 #include "apps/bench/contest.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -20,8 +22,8 @@ using schedule::SuperSchedule;
 
 measure::TimingOptions timing_of(tune::Effort effort) {
   measure::TimingOptions timing;
-  const bool quick = effort == tune::Effort::kQuick || effort == tune::Effort::kNone;
-  timing.budget_s = quick ? 0.15 : 0.6;
+  const bool quick = effort == tune::Effort::kQuick;
+  timing.budget_s = quick ? 0.15 : effort == tune::Effort::kNormal ? 0.6 : 1;
   timing.precision = quick ? 0.02 : 0.01;
   timing.min_rounds = quick ? 7 : 15;
   return timing;
@@ -45,11 +47,18 @@ std::string why_not(const tune::TuneResult& tuned) {
   return {};
 }
 
+/// Where the plan of a run with these options is from.
+std::string plan_source(const tune::TuneOptions& tuning, const std::string& plan_file) {
+  if (!plan_file.empty()) return plan_file;
+  return tuning.points.empty() ? PlanOrigin::kTuning : PlanOrigin::kSchedule;
+}
+
 PlanOrigin origin_of(const tune::TuneOptions& tuning, const tune::TuneResult& tuned,
                      const std::optional<GivenPlan>& given) {
-  if (given) return {given->file, given->plan.cost_model, given->plan.search, given->plan.effort};
-  if (!tuning.points.empty()) return {PlanOrigin::kSchedule, "", "", ""};
-  return {PlanOrigin::kTuning, tuned.cost_model, tuned.search, std::string(tune::name(tuned.effort))};
+  std::string source = plan_source(tuning, given ? given->file : "");
+  if (given) return {std::move(source), given->plan.cost_model, given->plan.search, given->plan.effort};
+  if (!tuning.points.empty()) return {std::move(source), "", "", ""};
+  return {std::move(source), tuned.cost_model, tuned.search, std::string(tune::name(tuned.effort))};
 }
 
 /// A plan that does not fit this machine is none that was found wrong.
@@ -97,8 +106,9 @@ void complete(Record& record, const Work& work) {
 
 void require_set_up(const Record& record, const Entry& entry) {
   if (entry.ok() || entry.failed_verification()) return;
-  throw measure::Unmeasurable(
-      fmt::format("{}: its plan can't be timed ({}): {}", record.matrix.name, entry.status, entry.message));
+  throw measure::Unmeasurable(fmt::format("{}: {} can't be timed ({}): {}", record.matrix.name,
+                                          entry.name == kWaco ? "its plan" : entry.name, entry.status,
+                                          entry.message));
 }
 
 std::string thread_warning(const GivenPlan& given, int threads) {
@@ -108,10 +118,34 @@ std::string thread_warning(const GivenPlan& given, int threads) {
                      given.file, own, own == 1 ? "thread" : "threads", threads);
 }
 
+std::string differences(const Record& record, const tune::TuneOptions& tuning, const std::string& plan_file,
+                        const CompilerTarget& by_compiler) {
+  std::vector<std::string> all;
+  const CompilerTarget& compiler = record.machine.compiler;
+  if (!compiler.version.empty() &&
+      compiler.fingerprint + compiler.version != by_compiler.fingerprint + by_compiler.version)
+    all.push_back(fmt::format("by {}", compiler.version));
+  if (record.effort != tune::name(tuning.effort))
+    all.push_back(fmt::format("with --effort {}", record.effort));
+  const std::string source = plan_source(tuning, plan_file), &held = record.plan_origin.source;
+  if (held == PlanOrigin::kTuning && source != held) all.emplace_back("of a plan that was tuned for it");
+  if (held == PlanOrigin::kSchedule &&
+      (source != held || record.plan != schedule::to_text(schedule::canonical(tuning.points[0]))))
+    all.push_back(fmt::format("of --schedule '{}'", record.plan));
+  if (held != PlanOrigin::kTuning && held != PlanOrigin::kSchedule && !held.empty() && source != held)
+    all.push_back(fmt::format("of the plan of {}", held));
+  for (const std::string& warning : record.warnings)
+    if (warning.starts_with("this machine is busy")) all.emplace_back("while the machine was busy");
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
 Arena::Arena(ContestOptions options)
     : options_(std::move(options)), cache_(measure::Compiler::find(options_.tuning.compiler)) {
   const std::filesystem::path object = cache_.require_openmp();
   if (!options_.peers.empty()) require_one_runtime(openmp_runtimes_with(object));
+}
+
+void Arena::find_ceilings() {
   ceilings_ = model::load_or_measure_ceilings(options_.tuning.threads, cache_folder_if_any());
 }
 
@@ -165,6 +199,7 @@ Record Arena::hold(matrix::SparseTensor tensor, const std::optional<GivenPlan>& 
     contest.add_fixed_csr(kFixedCsr);
     require_baseline(record);
     contest.add_point(kBalancedCsr, balanced_csr(record.problem, record.threads));
+    require_set_up(record, record.entries.back());
     if (tuned.best->is_baseline) {
       contest.add_fixed_csr(kWaco);
     } else {

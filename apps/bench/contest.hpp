@@ -28,6 +28,12 @@ struct GivenPlan {
 /// What a reader of the times should know of a plan that was found for another number of threads, or nothing.
 std::string thread_warning(const GivenPlan& given, int threads);
 
+/// How a record was taken otherwise than a run with these options would take it now, `by_compiler` and with
+/// plans of `plan_file` (may be empty), for a person: "by clang 14, with --effort quick". Empty where it was
+/// not, as far as it tells.
+std::string differences(const Record& record, const tune::TuneOptions& tuning, const std::string& plan_file,
+                        const CompilerTarget& by_compiler);
+
 /// Throws measure::Unmeasurable where a contestant of ours could not be compiled or packed, as for lack of
 /// memory: that says nothing of its kernel, and a record would keep it for ever.
 void require_set_up(const Record& record, const Entry& entry);
@@ -41,9 +47,12 @@ class Arena {
  public:
   /// Throws EnvironmentError (exit code kCompiler when the compiler can't be used).
   explicit Arena(ContestOptions options);
+  /// Before anything is held. Where they are not known they are measured, on all threads for seconds.
+  void find_ceilings();
 
   const model::Ceilings& ceilings() const { return ceilings_; }
   const ContestOptions& options() const { return options_; }
+  const CompilerTarget& compiler() const { return cache_.compiler().target(); }
 
   /// Tunes (or verifies the given plan), sets up, verifies and times all contestants. Throws what tune::tune
   /// throws, measure::Unmeasurable when no plan or not fixed_csr can be verified or set up on this matrix,

@@ -18,7 +18,6 @@ using schedule::SuperSchedule;
 
 namespace {
 
-constexpr double kCompileLimit_s = 120;
 /// What a censored peer gets beyond the calls that verify it, which may have been cold.
 constexpr int kMoreCalls = 4;
 constexpr double kMoreCalls_ns = 1e9;
@@ -83,7 +82,7 @@ void Contestants::add_kernel(const char* name, const SuperSchedule& point, bool 
     const measure::CompiledKernel kernel = cache_.get(
         fixed_csr ? measure::baseline_request(record_.problem, dims, pos_bytes)
                   : measure::kernel_request(point, dims, pos_bytes, cache_.compiler().target().vector_bytes),
-        kCompileLimit_s);
+        measure::kCompileLimit_s);
     measure::check_machine(kernel);  // a record would pass for what the kernel is like, for ever
     if (!kernel.ok()) {
       preparation.status = measure::Status::kCompile;

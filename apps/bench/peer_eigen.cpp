@@ -1,49 +1,28 @@
 // Eigen: a mapped row-major sparse matrix times a dense vector or row-major matrix, on OpenMP threads.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <Eigen/Core>
-#include <Eigen/SparseCore>
-
+#include "apps/bench/eigen_product.hpp"
 #include "apps/bench/libraries.hpp"
 
 namespace waco::bench {
 namespace {
 
-#ifdef WACO_NATIVE_EIGEN
-constexpr const char* kRemark = "compiled with -O3 -march=native and OpenMP";
-#else
-constexpr const char* kRemark = "compiled with -O3 and OpenMP, without -march=native";
-#endif
-
 template <class T>
 class EigenRun : public PreparedPeer {
  public:
-  explicit EigenRun(const PeerInput& input)
-      : input_(input),
-        matrix_(input.num_rows(), input.num_columns(), input.num_nonzeros(), input.row_begin, input.columns,
-                static_cast<const T*>(input.values)) {
-    Eigen::setNbThreads(input.threads);
-  }
+  explicit EigenRun(const PeerInput& input) : input_(input) { use_eigen_threads(input.threads); }
 
   void run(void* out) override {
-    const auto* b = static_cast<const T*>(input_.dense[0]);
-    auto* c = static_cast<T*>(out);
-    if (input_.problem.op == schedule::Op::kSpmv) {
-      Eigen::Map<const Vector> x(b, input_.num_columns());
-      Eigen::Map<Vector>(c, input_.num_rows()).noalias() = matrix_ * x;
-    } else {
-      Eigen::Map<const Dense> x(b, input_.num_columns(), input_.problem.rhs);
-      Eigen::Map<Dense>(c, input_.num_rows(), input_.problem.rhs).noalias() = matrix_ * x;
-    }
+    const int64_t rhs = input_.problem.op == schedule::Op::kSpmv ? 0 : input_.problem.rhs;
+    eigen_product<T>({input_.num_rows(), input_.num_columns(), input_.num_nonzeros(), rhs, input_.row_begin,
+                      input_.columns, static_cast<const T*>(input_.values),
+                      static_cast<const T*>(input_.dense[0]), static_cast<T*>(out)});
   }
   int64_t stored_bytes() const override { return input_.csr_bytes(sizeof(int32_t)); }
 
  private:
-  using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
-  using Dense = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
   PeerInput input_;
-  Eigen::Map<const Eigen::SparseMatrix<T, Eigen::RowMajor, int32_t>> matrix_;
 };
 
 std::optional<std::string> refusal(const PeerInput& input) {
@@ -61,12 +40,11 @@ std::unique_ptr<PreparedPeer> prepare(const PeerInput& input) {
 }  // namespace
 
 Library eigen_library() {
-  const std::string version =
-      fmt::format("{}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION);
   return {"eigen",
           "Eigen",
-          version,
-          kRemark,
+          fmt::format("{}", fmt::join(eigen_version(), ".")),
+          eigen_is_native() ? "compiled with -O3 -march=native and OpenMP"
+                            : "compiled with -O3 and OpenMP, without -march=native",
           {{"eigen", "eigen", "row-major sparse times dense", refusal, prepare}}};
 }
 

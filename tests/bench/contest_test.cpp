@@ -57,3 +57,33 @@ TEST_CASE("contest: a plan for another number of threads is told with both numbe
   CHECK(thread_warning(given, 2) ==
         "the plan of plan.json was found for 1 thread, and is timed with 2: another may be better");
 }
+
+TEST_CASE("contest: a record that was taken otherwise is told from one that was not", "[bench]") {
+  tune::TuneOptions tuning;
+  CompilerTarget gcc, clang;
+  gcc.version = "gcc 12";
+  clang.version = "clang 14";
+  Record r = record("a", 500, 1000, 2000);
+  r.effort = "normal";
+  r.warnings.clear();
+  r.machine.compiler = gcc;
+  r.plan_origin.source = PlanOrigin::kTuning;
+  CHECK(differences(r, tuning, "", gcc).empty());
+  CHECK(differences(r, tuning, "", clang) == "by gcc 12");
+  CHECK(differences(r, tuning, "plan.json", gcc) == "of a plan that was tuned for it");
+  tuning.effort = tune::Effort::kQuick;
+  r.warnings = {measure::busy_warning({0.5}, 1), "another"};
+  CHECK(differences(r, tuning, "", gcc) == "with --effort normal, while the machine was busy");
+
+  tuning.effort = tune::Effort::kNormal;
+  r.warnings.clear();
+  r.plan_origin.source = "plan.json";
+  CHECK(differences(r, tuning, "plan.json", gcc).empty());
+  CHECK(differences(r, tuning, "other.json", gcc) == "of the plan of plan.json");
+  tuning.points = {schedule::csr_point(tuning.problem, 1)};
+  r.plan_origin.source = PlanOrigin::kSchedule;
+  r.plan = schedule::to_text(tuning.points[0]);
+  CHECK(differences(r, tuning, "", gcc).empty());
+  tuning.points = {schedule::csr_point(tuning.problem, 2)};
+  CHECK(differences(r, tuning, "", gcc) == "of --schedule '" + r.plan + "'");
+}
