@@ -71,7 +71,7 @@ name_of() {
 
 # Trains network $2 on datasets $1, unless its report is there.
 train_network() {
-  local files name place extractor=${2%%:*} loss=rank options=(${recipe[@]+"${recipe[@]}"}) start asked
+  local files name place extractor=${2%%:*} loss=rank options=(${recipe[@]+"${recipe[@]}"}) start asked seconds code=0
   name=$(name_of "$1")
   place=$folder/$name/${2/:/-}
   [[ $2 != *:l2 ]] || loss=l2
@@ -87,12 +87,17 @@ train_network() {
   mkdir -p "$folder/$name"
   echo "ablations: $name: $2" >&2
   start=$(date +%s)
-  "$train" "${files[@]}" --extractor "$extractor" --loss "$loss" "${options[@]}" --json -q -o "$place" >"$place.report" || return 1
+  "$train" "${files[@]}" --extractor "$extractor" --loss "$loss" "${options[@]}" --json -q -o "$place" >"$place.report" || code=$?
+  # Of all runs that it takes, should this one be interrupted.
+  seconds=$(($(cat "$place.seconds" 2>/dev/null || echo 0) + $(date +%s) - start))
+  echo "$seconds" >"$place.seconds"
+  [ $code -eq 0 ] || return 1
   jq -e .complete "$place.report" >/dev/null || return 1
-  jq -c --arg name "$name" --arg network "$2" --arg asked "$asked" --argjson seconds $(($(date +%s) - start)) \
+  jq -c --arg name "$name" --arg network "$2" --arg asked "$asked" --argjson seconds "$seconds" \
     '{name: $name, network: $network, asked: $asked, seconds: $seconds, epochs: (.epochs | length), metrics: (.metrics | del(.worst_pairs))}' \
     "$place.report" >"$place.part"
   mv "$place.part" "$place.json"
+  rm "$place.seconds"
 }
 
 if [ $tables_only -eq 0 ]; then

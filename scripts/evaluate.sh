@@ -141,7 +141,8 @@ run_way() {
   local cache=$here/cache/$1 options
   read -ra options <<<"$(options_of_way "$1")"
   if [ ! -d "$cache" ]; then
-    rm -rf "$cache.part" && cp -r "$here/cache/first" "$cache.part" && mv "$cache.part" "$cache"
+    # Interrupted, it must not go on with a cache that lacks these kernels.
+    rm -rf "$cache.part" && cp -r "$here/cache/first" "$cache.part" && [ $stopped -eq 0 ] && mv "$cache.part" "$cache" || return 1
   fi
   if [ "$1" != closed ]; then options+=("${model_options[@]}"); fi
   local attempt results=$here/$1.jsonl

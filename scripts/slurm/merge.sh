@@ -5,7 +5,7 @@
 #
 # Of a collection: FOLDER/data.jsonl.gz, one dataset, and what `waco-collect info` tells of it; all options but --partial are
 # those of `waco-collect merge`. Of a list that was tuned: FOLDER/results.jsonl, a document a matrix, FOLDER/failed, a line
-# for each matrix without one, and a table of speedups over fixed_csr (needs jq; a plan that was only ranked, or not looked
+# for each matrix that was tried and has none, and a table of speedups over fixed_csr (needs jq; a plan that was only ranked, or not looked
 # for since CSR pays, is not timed). Shards that are not done are named, with exit code 6, and nothing is written, unless
 # --partial takes what there is. Shards that are done but for some inputs are named with their logs; what is there is joined,
 # and the exit code is 6.

@@ -146,6 +146,10 @@ for file in arguments list; do
   fi
 done
 
+# Two submissions at a time would both find a shard in no queue. Where the file system has no locks this goes on without.
+exec 9>"$folder/lock"
+flock -n 9 || [ $? -ne 1 ] || fail "another submit.sh is at $folder" 1
+
 # Shards of earlier submissions that Slurm still has, waiting or running: two tasks of one shard would write to one file.
 # A line of jobs is a job, or JOB;CLUSTER where there are several.
 queued=" "

@@ -45,9 +45,14 @@ fetch() {
       return 1
     fi
   fi
-  if ! tar -xzOf "$archive" "$name/$name.mtx" >"$matrix.part" 2>/dev/null; then
+  if ! tar -tzf "$archive" "$name/$name.mtx" >/dev/null 2>&1; then
     echo "download: the archive of $group/$name holds no $name/$name.mtx" >&2
-    rm -f "$matrix.part" "$archive"
+    rm -f "$archive"
+    return 1
+  fi
+  if ! tar -xzOf "$archive" "$name/$name.mtx" >"$matrix.part"; then
+    echo "download: $group/$name could not be unpacked; its archive is kept for the next run" >&2
+    rm -f "$matrix.part"
     return 1
   fi
   # The first line that is no comment says rows and columns.
