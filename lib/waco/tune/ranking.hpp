@@ -89,6 +89,7 @@ class Ranking {
                                       size_t num_sure);
   std::vector<Candidate> skewed_candidates(size_t num_results, size_t num_sure);
   std::vector<double> costs_ns(std::span<const schedule::SuperSchedule> points);
+  double handicap(schedule::Arrangement arrangement);
   bool fits_caches();
   bool may_be_tried(const schedule::SuperSchedule& point);
   Candidate candidate(const schedule::SuperSchedule& point, double cost_ns);
