@@ -33,8 +33,7 @@ struct ReadResult {
 /// accepted. Memory beside the tensor: at most once its size again, to sort it. Throws InputError naming
 /// file, line, cause and remedy for anything else, and for more than `most_nonzeros`; TooLargeError when the
 /// memory does not suffice, as soon as that is known; UsageError for one of another `order`; Stopped when
-/// asked to. No more memory is taken on the
-/// word of a file than its text could fill.
+/// asked to. No more memory is taken on the word of a file than its text could fill.
 ReadResult read_tensor(const std::string& path, const ReadOptions& options = {});
 
 /// The same for the bytes of a file that are in memory; `name` is what errors and the tensor call it.
