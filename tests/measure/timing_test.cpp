@@ -3,6 +3,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <fstream>
 #include <functional>
 #include <numeric>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -63,27 +65,33 @@ TEST_CASE("statistics: outliers do not move the median", "[measure]") {
   CHECK(estimate_median({1, 1, 1, 1, 1, 1, 1, 1e9}).median == 1);
 }
 
-TEST_CASE("timing: contestants take turns, forwards and backwards", "[measure]") {
+TEST_CASE("timing: contestants take turns in changing orders, each forwards and backwards", "[measure]") {
   std::string calls;
   TimingOptions options;
-  options.min_rounds = 4;
-  options.max_rounds = 4;
+  options.min_rounds = options.max_rounds = 40;
   options.min_sample_ns = 1;  // one call a sample
   options.warm_below_ns = 0;  // and none before it
-  time_contestants({[&] {
-                      calls += 'a';
-                      wait_us(20);
-                    },
-                    [&] {
-                      calls += 'b';
-                      wait_us(20);
-                    },
-                    [&] {
-                      calls += 'c';
-                      wait_us(20);
-                    }},
-                   options);
-  CHECK(calls.substr(calls.size() - 12) == "abccbaabccba");
+  std::vector<std::function<void()>> contestants;
+  for (const char name : {'a', 'b', 'c', 'd'}) {
+    contestants.emplace_back([&calls, name] {
+      calls += name;
+      wait_us(20);
+    });
+  }
+  time_contestants(contestants, options);
+  calls = calls.substr(calls.size() - 160);
+  std::set<std::string> pairs;
+  for (size_t n = 0; n < calls.size(); n += 8) {
+    const std::string there = calls.substr(n, 4);
+    std::string back = calls.substr(n + 4, 4);
+    std::reverse(back.begin(), back.end());
+    CHECK(there == back);
+    for (size_t place = 0; place < 3; ++place) pairs.insert(there.substr(place, 2));
+    std::string sorted = there;
+    std::sort(sorted.begin(), sorted.end());
+    CHECK(sorted == "abcd");
+  }
+  CHECK(pairs.size() == 12);  // everyone follows everyone
 }
 
 TEST_CASE("timing: fast calls are batched, and every round gives a sample", "[measure]") {

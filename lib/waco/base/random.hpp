@@ -1,7 +1,10 @@
 // A small seeded generator whose sequence is the same on every platform and compiler.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace waco {
 
@@ -34,5 +37,11 @@ class Random {
   static constexpr uint64_t kStep = 0x9e3779b97f4a7c15ull;
   uint64_t state_;
 };
+
+/// Every order is equally likely.
+template <typename T>
+void shuffle(std::vector<T>& items, Random& random) {
+  for (std::size_t n = items.size(); n > 1; --n) std::swap(items[n - 1], items[random.below(n)]);
+}
 
 }  // namespace waco

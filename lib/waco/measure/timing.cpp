@@ -9,11 +9,13 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
 
 #include "waco/base/clock.hpp"
+#include "waco/base/random.hpp"
 
 namespace waco::measure {
 namespace {
@@ -244,6 +246,13 @@ std::vector<ContestantTimes> time_contestants(const std::vector<std::function<vo
   std::vector<size_t> open;  // those that others are not waiting for; the baseline only when it is alone
   for (size_t n = all.size() > 1 ? 1 : 0; n < all.size(); ++n) open.push_back(n);
 
+  // What follows fixed_csr finds fewer of its operands in the last-level cache than what follows a kernel
+  // that is as fast: of eight times the same kernel, in a fixed order, that beside it took up to 1.25 times
+  // as long.
+  std::vector<size_t> order(all.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  Random random(1);
+
   const std::vector<Care> care = all_care(all, options);
   const double budget_ns = options.budget_s * 1e9 * static_cast<double>(contestants.size());
   const Clock::time_point start = Clock::now();
@@ -254,10 +263,12 @@ std::vector<ContestantTimes> time_contestants(const std::vector<std::function<vo
       close_settled(all, options, spent > budget_ns, open);
       if (open.empty()) break;
     }
-    std::vector<size_t> turn = open;
-    if (turn[0] != 0) turn.insert(turn.begin(), 0);
-    if (round % 2 != 0) std::reverse(turn.begin(), turn.end());
-    for (const size_t n : turn) all[n].measure(care[n]);
+    if (round % 2 == 0)
+      shuffle(order, random);
+    else
+      std::reverse(order.begin(), order.end());
+    for (const size_t n : order)
+      if (n == 0 || std::find(open.begin(), open.end(), n) != open.end()) all[n].measure(care[n]);
   }
 
   std::vector<ContestantTimes> times;

@@ -24,11 +24,6 @@ T pick(std::initializer_list<T> choices, Random& random) {
   return *(choices.begin() + random.below(choices.size()));
 }
 
-template <typename T>
-void shuffle(std::vector<T>& items, Random& random) {
-  for (size_t n = items.size(); n > 1; --n) std::swap(items[n - 1], items[random.below(n)]);
-}
-
 /// All parts in a random order with every outer part before its inner part; each such order is equally
 /// likely.
 std::vector<Var> random_order(const Splits& split, int order, Random& random) {
