@@ -61,6 +61,17 @@ TEST_CASE("closed_form: static beats tiny dynamic chunks on equal short rows", "
   CHECK(cost(mesh, kSpmvCsr + "i static x2") < cost(mesh, kSpmvCsr + "i dynamic,1 x2"));
 }
 
+TEST_CASE("closed_form: chunks that leave a thread nearly nothing cost its time", "[model]") {
+  const auto matrix = waco::test::uniform(1107, 1107, 5664, 5);
+  const auto dealt_out = [&](const std::string& point, int chunk) {
+    return cost(matrix, point + std::to_string(chunk) + " x2");
+  };
+  const std::string by_rows = kSpmmCsr + "i dynamic,";
+  const std::string by_columns = "sddmm f32 K=256 | A: j:U i:C | loop: j i k | par: j dynamic,";
+  for (const std::string& point : {by_rows, by_columns})
+    CHECK(1.5 * dealt_out(point, 32) < dealt_out(point, 1024));
+}
+
 TEST_CASE("closed_form: ten nonzeros are best left to one thread", "[model]") {
   const auto matrix = waco::test::uniform(10, 10, 10, 4);
   for (const char* policy : {"i static x2", "i balanced x2", "i dynamic,16 x2"})

@@ -97,8 +97,11 @@ Balance estimate_balance(const KernelShape& shape, const WorkCounts& work, Patte
     balance.factor = compute.policy == Policy::kStatic    ? 1.15
                      : compute.policy == Policy::kDynamic ? 1.05
                                                           : 1.01;
-    balance.factor =
-        std::max(balance.factor, std::ceil(iterations / balance.threads) * balance.threads / iterations);
+    const double even = compute.policy == Policy::kDynamic
+                            ? dynamic_factor(iterations, std::min(chunk, iterations), iterations / chunk,
+                                             balance.threads)
+                            : std::ceil(iterations / balance.threads) * balance.threads / iterations;
+    balance.factor = std::max(balance.factor, even);
   }
   balance.factor = std::clamp(balance.factor, 1.0, static_cast<double>(balance.threads));
   // More threads than the machine has take turns, and meet each other asleep at barriers.

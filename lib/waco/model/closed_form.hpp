@@ -13,7 +13,7 @@ namespace waco::model {
 /// Raised whenever a point gets other terms on the same pattern with the same ceilings: terms that were kept
 /// are then computed again. kTermsVersion (learned/cost_features.hpp) says which models may go on with the
 /// new ones.
-inline constexpr int kClosedFormVersion = 4;
+inline constexpr int kClosedFormVersion = 5;
 
 /// Where the predicted time of one point goes. Times are wall times in nanoseconds.
 struct CostTerms {
