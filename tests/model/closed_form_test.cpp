@@ -72,6 +72,19 @@ TEST_CASE("closed_form: chunks that leave a thread nearly nothing cost its time"
     CHECK(1.5 * dealt_out(point, 32) < dealt_out(point, 1024));
 }
 
+TEST_CASE("closed_form: tiles of the dense index that threads share evenly are balanced", "[model]") {
+  const auto matrix = waco::test::uniform(1107, 1107, 5664, 5);
+  ClosedFormModel model(matrix, waco::test::server_ceilings(2));
+  const auto imbalance = [&](const std::string& tile) {
+    return model
+        .terms(parse("spmm f32 J=256 | A: i:U k:C | loop: j1 i k j0 [j/" + tile + "] | par: j1 dynamic,1 x2"))
+        .imbalance;
+  };
+  CHECK(imbalance("64") < 1.1);
+  CHECK(imbalance("128") < 1.1);
+  CHECK(imbalance("96") == Approx(4.0 / 3));  // three tiles
+}
+
 TEST_CASE("closed_form: ten nonzeros are best left to one thread", "[model]") {
   const auto matrix = waco::test::uniform(10, 10, 10, 4);
   for (const char* policy : {"i static x2", "i balanced x2", "i dynamic,16 x2"})

@@ -38,6 +38,14 @@ double dynamic_factor(double total, double heaviest, double chunks, int threads)
   return std::max(mean + 0.5 * piece, heaviest) / std::max(1e-9, mean);
 }
 
+/// Of the busiest thread, when chunks of equal iterations are dealt out and the last one is what is left.
+double most_iterations(double iterations, double chunk, int threads) {
+  const double chunks = std::ceil(iterations / chunk);
+  const double full_rounds = std::ceil(chunks / threads) - 1;
+  const bool last_alone = chunks - full_rounds * threads <= 1;
+  return full_rounds * chunk + (last_alone ? iterations - (chunks - 1) * chunk : chunk);
+}
+
 /// The parallel loop hands out ranges of mode 0.
 bool walks_rows(const schedule::Loop& loop) {
   return loop.vars[0].index == 0 && loop.level >= 0;
@@ -97,11 +105,8 @@ Balance estimate_balance(const KernelShape& shape, const WorkCounts& work, Patte
     balance.factor = compute.policy == Policy::kStatic    ? 1.15
                      : compute.policy == Policy::kDynamic ? 1.05
                                                           : 1.01;
-    const double even = compute.policy == Policy::kDynamic
-                            ? dynamic_factor(iterations, std::min(chunk, iterations), iterations / chunk,
-                                             balance.threads)
-                            : std::ceil(iterations / balance.threads) * balance.threads / iterations;
-    balance.factor = std::max(balance.factor, even);
+    const double busiest = most_iterations(iterations, chunk, balance.threads);
+    balance.factor = std::max(balance.factor, busiest * balance.threads / iterations);
   }
   balance.factor = std::clamp(balance.factor, 1.0, static_cast<double>(balance.threads));
   // More threads than the machine has take turns, and meet each other asleep at barriers.
