@@ -82,7 +82,8 @@ void Run::refine() {
   for (int round = 0; round < plan_.refinements; ++round) {
     refinement_cut_ = first_budget_.stop_requested();
     if (refinement_cut_) return;
-    const std::vector<SuperSchedule> best = pick_finalists(candidates, kRefinedPoints, calls);
+    std::vector<SuperSchedule> best = pick_finalists(candidates, kRefinedPoints, calls);
+    if (best.empty()) best.push_back(schedule::csr_point(options_.problem, result_.threads));
     const std::vector<Candidate> next = ranking_->neighbours(best, candidates, num_neighbours);
     if (next.empty()) return;
     result_.num_ranked = ranking_->num_ranked();

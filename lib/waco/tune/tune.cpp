@@ -291,8 +291,11 @@ TuneResult Run::take() {
   }
   sort_candidates(result_.candidates);
   if (result_.baseline) {
-    // Where the final came to nothing, for want of memory or time, the first measurements decide.
-    const bool held = std::ranges::any_of(result_.candidates, &Candidate::finalist);
+    // Where the final came to nothing, for want of memory or time or because all failed, the first
+    // measurements decide.
+    const bool held = std::ranges::any_of(result_.candidates, [](const Candidate& candidate) {
+      return candidate.finalist && candidate.measurement.ok();
+    });
     std::vector<Measurement> contestants;
     for (const Candidate& candidate : result_.candidates)
       if (candidate.measured && candidate.finalist == held &&
