@@ -12,13 +12,17 @@ using namespace waco;
 
 namespace {
 
-/// The status of a child that got the signals, and ends with 0 when its token then gives `reason`.
-int status_after(const std::vector<int>& signals, std::string_view reason) {
+/// The status of a child that got the signals, `apart_ms` one after the other, and ends with 0 when its token
+/// then gives `reason`.
+int status_after(const std::vector<int>& signals, std::string_view reason, int apart_ms = 0) {
   const pid_t child = ::fork();
   if (child == 0) {
     const StopToken stop = stop_on_signals();
     if (stop()) ::_exit(1);
-    for (const int number : signals) ::raise(number);
+    for (const int number : signals) {
+      ::raise(number);
+      ::usleep(static_cast<useconds_t>(apart_ms) * 1000);
+    }
     ::_exit(stop.reason() == reason ? 0 : 2);
   }
   int status = -1;
@@ -34,10 +38,14 @@ TEST_CASE("signals: one of each kind asks to stop, and the first is the reason",
   CHECK(status_after({SIGUSR1, SIGUSR1, SIGTERM}, "SIGUSR1") == 0);
 }
 
+TEST_CASE("signals: a request that comes twice at once is one", "[base]") {
+  CHECK(status_after({SIGTERM, SIGTERM}, "SIGTERM") == 0);
+}
+
 TEST_CASE("signals: a second request to end ends the process at once", "[base]") {
   for (const std::vector<int>& signals :
        {std::vector{SIGTERM, SIGTERM}, {SIGUSR1, SIGTERM, SIGTERM}, {SIGINT, SIGTERM}}) {
-    const int status = status_after(signals, "");
+    const int status = status_after(signals, "", 150);
     CHECK(WIFSIGNALED(status));
     CHECK(WTERMSIG(status) == SIGTERM);
   }

@@ -1,22 +1,32 @@
-// Asking a run to stop: the handler only stores the number of the first signal, and counts.
+// Asking a run to stop: the handler only stores the number of the first signal, and when it came.
 #include "waco/base/signals.hpp"
 
 #include <signal.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 
 namespace waco {
 namespace {
 
 std::atomic<int> received_signal{0};
-std::atomic<int> num_asked_to_end{0};  // SIGINT and SIGTERM
-static_assert(std::atomic<int>::is_always_lock_free, "the handler may only touch lock-free atomics");
+std::atomic<int64_t> asked_to_end_ns{0};  // by the first SIGINT or SIGTERM
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free,
+              "the handler may only touch lock-free atomics");
+/// timeout(1) and job schedulers signal a process, and its group a moment later: that is one request.
+constexpr int64_t kSameRequest_ns = 100'000'000;
 
 extern "C" void on_stop_signal(int number) {
   int none = 0;
   received_signal.compare_exchange_strong(none, number);
-  if (number != SIGUSR1 && num_asked_to_end++ > 0) {
+  if (number == SIGUSR1) return;
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  const int64_t now_ns = int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  int64_t first_ns = 0;
+  if (!asked_to_end_ns.compare_exchange_strong(first_ns, now_ns) && now_ns - first_ns > kSameRequest_ns) {
     signal(number, SIG_DFL);
     raise(number);
   }
