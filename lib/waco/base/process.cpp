@@ -225,8 +225,13 @@ RunResult run_process(const std::vector<std::string>& arguments, const RunOption
 
   RunResult result;
   const Clock::time_point start = Clock::now();
+  Clock::time_point looked = start;
+  double suspended_s = 0;
   const auto give_up = [&] {
-    result.timed_out = seconds_since(start) > options.timeout_s;
+    const double since_look_s = seconds_since(looked);
+    if (since_look_s > std::chrono::duration<double>(kSurelySuspended).count()) suspended_s += since_look_s;
+    looked = Clock::now();
+    result.timed_out = seconds_since(start) - suspended_s > options.timeout_s;
     result.stopped = options.stop && options.stop();
     return result.timed_out || result.stopped;
   };

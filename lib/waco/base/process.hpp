@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
@@ -24,7 +25,7 @@ struct ProcessEnd {
 
 /// A running child in a process group of its own, with default signal handling. Killed and reaped on
 /// destruction, and killed when the thread that started it ends, by whatever: not even a SIGKILL of this
-/// process leaves it behind.
+/// process leaves it behind, though it may what the child has started.
 class ChildProcess {
  public:
   struct Options {
@@ -44,13 +45,17 @@ class ChildProcess {
   std::optional<ProcessEnd> try_wait();
   /// Waits at most `seconds`.
   std::optional<ProcessEnd> wait(double seconds);
-  /// Kills the child and everything in its process group, and reaps it.
+  /// Kills the child and everything in its process group, unless it has ended by itself, and reaps it.
   ProcessEnd kill();
 
  private:
   pid_t pid_ = -1;
   std::optional<ProcessEnd> end_;
 };
+
+/// A look at a child every tenth of a second or so that comes this late: this process was suspended, most
+/// likely with the child, whose time limit does not run then.
+inline constexpr std::chrono::seconds kSurelySuspended(2);
 
 struct RunOptions {
   double timeout_s = 120;  ///< a child that ended by itself meanwhile has not timed out
