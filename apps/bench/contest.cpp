@@ -135,7 +135,8 @@ std::string differences(const Record& record, const tune::TuneOptions& tuning, c
   if (held != PlanOrigin::kTuning && held != PlanOrigin::kSchedule && !held.empty() && source != held)
     all.push_back(fmt::format("of the plan of {}", held));
   for (const std::string& warning : record.warnings)
-    if (warning.starts_with("this machine is busy")) all.emplace_back("while the machine was busy");
+    if (warning.find("of the samples were thrown away") != std::string::npos)
+      all.emplace_back("while the machine was busy");
   return fmt::format("{}", fmt::join(all, ", "));
 }
 

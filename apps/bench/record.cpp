@@ -1,6 +1,8 @@
 // Records to JSON and back (docs/file-formats.md).
 #include "apps/bench/record.hpp"
 
+#include <limits>
+
 #include "waco/base/artifact.hpp"
 #include "waco/dataset/record.hpp"
 
@@ -73,7 +75,7 @@ Entry entry_from(const json& json) {
   entry.censored = json.at("censored").get<bool>();
   entry.rejected_share = json.at("rejected_share").get<double>();
   const auto& error = json.at("max_rel_error");  // null: it was not finite
-  entry.max_rel_error = error.is_null() ? 0 : error.get<double>();
+  entry.max_rel_error = error.is_null() ? std::numeric_limits<double>::infinity() : error.get<double>();
   entry.setup_ns = json.at("setup_ns").get<double>();
   entry.stored_bytes = json.at("stored_bytes").get<int64_t>();
   entry.bound = bound_from(json.at("bound"));

@@ -107,6 +107,11 @@ TEST_CASE("cache_limit: a cache that has grown is trimmed at its end", "[measure
   add_entry(kernels, "old", 300, 5);
   { const KernelCache unused(compiler(), kernels, {.bytes = 100}); }
   CHECK(holds(kernels, "old"));
+  {
+    const KernelCache next(compiler(), kernels, {.bytes = 100});
+    CHECK(next.get_all({answer(2)}, 1, 60)[0].ok());
+  }
+  CHECK(holds(kernels, "old"));  // nor twice within a minute
 }
 
 TEST_CASE("cache_limit: processes that trim and compile at once harm nobody", "[measure]") {

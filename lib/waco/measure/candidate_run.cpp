@@ -1,7 +1,7 @@
 // The parent's conversation with its worker, and what happens when the worker dies.
 #include "waco/measure/candidate_run.hpp"
 
-#include <sys/resource.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <chrono>
@@ -23,19 +23,20 @@ constexpr double kStartLimit_s = 900;
 /// each, and some to spare.
 constexpr double kTimedCalls = 10;
 
-/// Bytes of address space that a thread's stack takes.
-int64_t stack_bytes() {
-  rlimit limit{};
-  const bool known = ::getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  return known ? static_cast<int64_t>(limit.rlim_cur) : 0;
-}
-
 /// Bytes of address space that the worker may take; 0: any.
 int64_t memory_limit(int threads) {
 #if defined(__SANITIZE_ADDRESS__)
   return 0;  // its shadow memory takes terabytes of address space
 #endif
-  return available_memory_bytes() / 10 * 9 + kLibraries + threads * (kArena + stack_bytes());
+  return available_memory_bytes() / 10 * 9 + kLibraries + threads * (kArena + kThreadStackBytes);
+}
+
+/// Ends the threads of this process that wait for its next parallel region: with OMP_WAIT_POLICY=active they
+/// do so on the processors on which the worker times kernels.
+void end_waiting_threads() {
+#if defined(__clang__) || __GNUC__ >= 9
+  omp_pause_resource_all(omp_pause_soft);
+#endif
 }
 
 void apply(const Preparation& preparation, Measurement& measurement) {
@@ -110,6 +111,7 @@ void CandidateRunner::set_baseline(Candidate& baseline) {
   json request = {{"command", "baseline"}};
   request["contestant"] = baseline_;
   request["timing"] = options_.final;
+  end_waiting_threads();
   const auto start = std::chrono::steady_clock::now();
   worker_->send(request);
   while ((reply = worker_->receive(message, kStartLimit_s, options_.stop)) == Reply::kMessage) {
@@ -179,6 +181,7 @@ bool CandidateRunner::run_once(const std::vector<Candidate*>& group, const Timin
   for (const Candidate* candidate : group) request["contestants"].push_back(candidate->contestant);
   request["timing"] = timing;
   request["censor_ratio"] = censor_ratio;
+  end_waiting_threads();
   worker_->send(request);
 
   Candidate* current = again ? group[0] : nullptr;

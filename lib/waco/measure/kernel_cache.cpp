@@ -88,6 +88,20 @@ fs::path kernels_folder_if_any() {
   return fs::exists(kernels) || takes_entries(cache) ? kernels : fs::path();
 }
 
+/// Whether this process did not do it within the last minute: on network file systems a look at thousands of
+/// files takes long, and inputs of a list follow each other quickly.
+bool is_due_for_trimming(const fs::path& folder) {
+  using Clock = std::chrono::steady_clock;
+  static std::mutex mutex;
+  static std::map<fs::path, Clock::time_point> last;
+  const std::lock_guard lock(mutex);
+  const Clock::time_point now = Clock::now();
+  const auto [at, is_first] = last.emplace(folder, now);
+  if (!is_first && now - at->second < std::chrono::minutes(1)) return false;
+  at->second = now;
+  return true;
+}
+
 }  // namespace
 
 KernelCache::KernelCache(Compiler compiler, fs::path folder, CacheLimit limit, Compiling compiling)
@@ -118,7 +132,7 @@ KernelCache::KernelCache(Compiler compiler, fs::path folder, CacheLimit limit, C
 
 KernelCache::~KernelCache() {
   try {
-    if (has_grown_) trim();
+    if (has_grown_ && is_due_for_trimming(new_folder_)) trim();
   } catch (const std::exception&) {  // the next one that adds to the folder trims it
   }
 }
@@ -169,6 +183,7 @@ std::vector<CompiledKernel> KernelCache::get_all(const std::vector<CompileReques
       } catch (...) {
         const std::lock_guard lock(failure_mutex);
         failure = std::current_exception();
+        next = distinct.size();  // the others end after the one at hand
       }
     }
   };

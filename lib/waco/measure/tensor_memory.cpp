@@ -55,8 +55,9 @@ class Mapping {
 /// A memory file of so many bytes, reserved at once: running out of memory later would be a SIGBUS.
 Descriptor memory_file(int64_t bytes) {
   Descriptor file(::memfd_create("waco-tensor", MFD_CLOEXEC));
-  int error = file ? EINTR : errno;
-  while (file && error == EINTR) error = ::posix_fallocate(file.get(), 0, bytes);  // a signal starts it anew
+  if (!file) throw os_error("a file in memory for the tensor");
+  int error = EINTR;
+  while (error == EINTR) error = ::posix_fallocate(file.get(), 0, bytes);  // a signal starts it anew
   if (error == 0) return file;
   throw TooLargeError(
       fmt::format("no memory for a copy of the tensor ({} bytes): {}", bytes, std::strerror(error)));

@@ -51,7 +51,8 @@ fs::path find_worker(const fs::path& given) {
 
 std::map<std::string, std::string> openmp_environment(int threads) {
   std::map<std::string, std::string> environment = {{"OMP_NUM_THREADS", std::to_string(threads)},
-                                                    {"OMP_DYNAMIC", "false"}};
+                                                    {"OMP_DYNAMIC", "false"},
+                                                    {"OMP_STACKSIZE", fmt::format("{}B", kThreadStackBytes)}};
   for (const char* own : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"}) {
     if (std::getenv(own) != nullptr) return environment;
   }
@@ -77,7 +78,8 @@ WorkerProcess::Reply WorkerProcess::receive(nlohmann::json& message, double time
       start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_s));
   bool stopping = false;
   for (;;) {
-    const double left = std::chrono::duration<double>(deadline - Clock::now()).count();
+    const Clock::time_point before = Clock::now();
+    const double left = std::chrono::duration<double>(deadline - before).count();
     // Looked at even when it is late: this process may have been suspended, and the worker done long ago.
     switch (channel_.receive(message, std::clamp(left, 0.0, 0.1))) {
       case Channel::Status::kMessage:
@@ -86,6 +88,11 @@ WorkerProcess::Reply WorkerProcess::receive(nlohmann::json& message, double time
         return Reply::kDied;
       case Channel::Status::kTimeout:
         break;
+    }
+    // With the whole job, the worker may have been suspended meanwhile.
+    if (const auto waited = Clock::now() - before; waited > kSurelySuspended) {
+      deadline += waited;
+      continue;
     }
     if (left <= 0) return stopping ? Reply::kStopped : Reply::kTimeout;
     if (!stopping && stop()) {

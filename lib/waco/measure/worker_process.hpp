@@ -1,6 +1,7 @@
 // The parent's side of a worker: starting it with pinned threads, talking to it, and finding out how it died.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -15,6 +16,10 @@ namespace waco::measure {
 /// The worker program: `given`, or waco-worker beside the running program, or in the installed libexec/waco.
 /// Throws EnvironmentError when it is nowhere.
 std::filesystem::path find_worker(const std::filesystem::path& given);
+
+/// Of every OpenMP thread of a worker, whatever the user's own settings: kernels need little, and address
+/// space is limited there.
+inline constexpr int64_t kThreadStackBytes = int64_t{8} << 20;
 
 /// OpenMP settings that pin threads to the CPUs this process may use, one for each core first. A user's own
 /// settings of binding and places are left alone.
