@@ -33,9 +33,11 @@ constexpr double kSkewedCost = 1.6;
 /// What clustering gains is what the closed-form model expects fixed_csr to gain, which is more than other
 /// kernels do, as they wait less for dense rows. On a Zen 3 clustered points of ten matrices took 1.22 times
 /// as long as expected beside the others for SDDMM and SpMM of J = 32, 0.94 times for J = 256; on an Emerald
-/// Rapids fixed_csr was expected to take 0.49 to 0.86 of its time on eight, and took 0.59 to 0.99. For SpMV
-/// it is wing alone: expected at 0.83 of the time on the Zen 3, it took 1.4 to 1.6 of it.
-constexpr double kClusteredCost = 1.12, kClusteredSpmvCost = 1.25;
+/// Rapids fixed_csr was expected to take 0.49 to 0.86 of its time on eight, and took 0.59 to 0.99. Short rows
+/// gain least: clustered rows of J = 32 took 1.4 and 1.6 times as long as the others on wing and nell, and
+/// for SpMV 1.4 to 1.6 times as long on wing, where 0.83 had been expected.
+constexpr double kClusteredCost = 1.12, kClusteredShortCost = 1.25;
+constexpr int64_t kShortRowBytes = 512;
 
 /// Of memory a nonzero, row or column: the other matrix and its making.
 constexpr int64_t kArrangingBytes = 48;
@@ -184,8 +186,10 @@ std::vector<double> Ranking::costs_ns(std::span<const SuperSchedule> points) {
 
 /// By which costs of points of an arrangement are multiplied.
 double Ranking::handicap(Arrangement arrangement) {
-  if (arrangement == Arrangement::kClustered)
-    return schedule::has_dense_index(options_.problem.op) ? kClusteredCost : kClusteredSpmvCost;
+  if (arrangement == Arrangement::kClustered) {
+    const int64_t row_bytes = options_.problem.rhs * schedule::value_bytes(options_.problem.type);
+    return row_bytes < kShortRowBytes ? kClusteredShortCost : kClusteredCost;
+  }
   return arrangement == Arrangement::kSkewed && fits_caches() ? kSkewedCost : 1;
 }
 
