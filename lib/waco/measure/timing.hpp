@@ -34,8 +34,9 @@ struct ContestantTimes {
   double rejected_share = 0;  ///< of the rounds whose sample other work disturbed
 };
 
-/// Calls the contestants in turn: in an order drawn by chance, which is the same in every run, and backwards in
-/// the next round, so that neither drift nor who comes before favours any. A sample during which any thread of the process was switched out involuntarily, or of 2 ms and more, where the system tells, one
+/// Calls the contestants in turn: in an order drawn by chance, which is the same in every run, and backwards
+/// in the next round, so that neither drift nor who comes before favours any. A sample during which any
+/// thread of the process was switched out involuntarily, or of 2 ms and more, where the system tells, one
 /// during which a thread waited for a CPU for over 2 % of it, is rejected, unless fewer than three would be
 /// left. Contestant 0 is what the others are compared with. Every contestant must have been called before;
 /// `expected_ns` (empty, or one for each; 0: unknown) is how long that took, which spares slow ones a trial.
