@@ -201,7 +201,7 @@ collect::CollectOptions collect_options(const Options& options) {
       throw UsageError(fmt::format("{}: clusters rows, which all points do (--clustered) or none",
                                    schedule::to_text(point)));
   }
-  const size_t num_schedules = result.asked.size() + (options.clustered ? 1 : 0);
+  const size_t num_schedules = result.asked.size();
   if (num_schedules >= static_cast<size_t>(options.per_matrix))
     throw UsageError(fmt::format("--per-matrix {} has no room for fixed_csr and {} schedules",
                                  options.per_matrix, num_schedules));

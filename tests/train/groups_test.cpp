@@ -62,7 +62,7 @@ TEST_CASE("groups: records of one pattern and problem are ranked together, witho
   CHECK(mesh.baseline() == -1);
 }
 
-TEST_CASE("groups: clustered rows are another pattern, related to CSR with clustered rows", "[train]") {
+TEST_CASE("groups: clustered rows are another pattern, without CSR's point", "[train]") {
   Files files;
   const auto clustered = [](dataset::Record record) {
     record.plan = schedule::to_text(
@@ -71,27 +71,22 @@ TEST_CASE("groups: clustered rows are another pattern, related to CSR with clust
   };
   dataset::Record csr = sample_record("mesh", 1, 2.0);
   csr.plan = schedule::to_text(schedule::csr_point(csr.problem, csr.threads));
-  const dataset::Record other = sample_record("graph", 4);
-  dataset::Record stopped = csr;
-  stopped.matrix = stopped.matrix_hash = "stopped";
-  stopped.censored = true;
   const auto file = files.write(
       "a", {csr, sample_record("mesh", 16, 4.0), clustered(csr), clustered(sample_record("mesh", 16, 3.0)),
-            clustered(other), clustered(sample_record("graph", 8)), clustered(stopped),
-            clustered(sample_record("stopped", 8))});
+            clustered(sample_record("mesh", 8)), clustered(sample_record("graph", 8))});
   const Records records = load_records({file}, std::nullopt);
   CHECK(records.num_failed == 0);
-  CHECK(records.num_alone == 4);  // those of "graph" and "stopped" are related to nothing
+  CHECK(records.num_alone == 2);  // clustered CSR, and that of "graph"
   REQUIRE(records.groups.size() == 2);
   CHECK_FALSE(records.groups[0].clustered);
+  CHECK(records.groups[0].baseline() == 0);
   CHECK(records.groups[0].labels[0].cost == Approx(-1));
   const Group& group = records.groups[1];
   CHECK(group.clustered);
   CHECK(group.matrix_hash == records.groups[0].matrix_hash);
-  CHECK(group.baseline() == 0);
+  CHECK(group.baseline() == -1);
   REQUIRE(group.size() == 2);
-  CHECK(group.labels[0].cost == Approx(0));
-  CHECK(group.labels[1].cost == Approx(-std::log2(1.5)));
+  CHECK(group.labels[0].cost == Approx(-std::log2(3)));
 }
 
 TEST_CASE("groups: a split that is drawn anew keeps originals on one side", "[train]") {

@@ -29,6 +29,10 @@
 namespace waco::collect {
 namespace {
 
+/// Clustered rows are learned of where CSR is expected to take less than this share of its time with the rows
+/// as they are, but for what scattered results cost.
+constexpr double kWorthClustering = 0.97;
+
 using matrix::CorpusItem;
 
 /// The target of the compiler. Throws EnvironmentError when a matrix could not be measured for want of the
@@ -304,7 +308,7 @@ class Collection {
     return ledger != nullptr ? std::optional(collected(ledger)) : std::nullopt;
   }
 
-  /// The matrix with its rows clustered, where waco-tune would look at that.
+  /// The matrix with its rows clustered, where that may gain.
   std::optional<matrix::SparseTensor> worth_clustering(const matrix::SparseTensor& tensor) const {
     const model::Ceilings ceilings = context_.choice.ceilings.value_or(model::default_ceilings(threads_))
                                          .with_vectors_of(target_.vector_bytes);
@@ -312,8 +316,8 @@ class Collection {
     if (!given.may_gain_by_clustering(options_.problem)) return std::nullopt;
     matrix::SparseTensor clustered = codegen::with_clustered_rows(tensor, threads_);
     model::ClosedFormModel expected(clustered, ceilings);
-    if (!given.gains_by_clustering(expected, options_.problem, threads_)) return std::nullopt;
-    return clustered;
+    const double share = given.clustered_share(expected, schedule::csr_point(options_.problem, threads_));
+    return share < kWorthClustering ? std::optional(std::move(clustered)) : std::nullopt;
   }
 
   /// There is nothing to learn of its rows.

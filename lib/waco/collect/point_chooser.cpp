@@ -83,7 +83,6 @@ std::vector<Choice> PointChooser::independent_points() {
   chosen_ = {schedule::to_text(csr)};
   choices.push_back({csr, Stratum::kFixedCsr});
   int num_drawn = options_.per_matrix;
-  if (options_.clustered && take(csr, Stratum::kAsked, choices)) --num_drawn;
   for (const SuperSchedule& point : options_.asked)
     if (const auto legal = space_.repaired(point); legal && take(*legal, Stratum::kAsked, choices))
       --num_drawn;

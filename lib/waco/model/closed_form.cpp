@@ -188,11 +188,10 @@ bool ClosedFormModel::may_gain_by_clustering(const schedule::Problem& problem) {
          repeated_misses(ceilings_.levels[0].capacity_bytes / row_bytes) >= kFewOfL1;
 }
 
-bool ClosedFormModel::gains_by_clustering(ClosedFormModel& clustered, const schedule::Problem& problem,
-                                          int threads) {
-  constexpr double kMostOfTime = 0.95;
-  const schedule::SuperSchedule csr = schedule::csr_point(problem, threads);
-  return clustered.terms(csr).total_ns <= kMostOfTime * terms(csr).total_ns;
+double ClosedFormModel::clustered_share(ClosedFormModel& clustered, const SuperSchedule& point) {
+  const SuperSchedule twin = schedule::arranged(point, schedule::Arrangement::kClustered);
+  const double as_is_ns = terms(point).total_ns, clustered_ns = clustered.terms(twin).total_ns;
+  return as_is_ns > 0 ? std::pow(clustered_ns / as_is_ns, kClusteredGainKept) : 1;
 }
 
 std::vector<double> ClosedFormModel::costs(std::span<const SuperSchedule> points) {

@@ -35,6 +35,16 @@ std::string Learned::hash() const {
   return hash;
 }
 
+std::optional<double> Learned::clustered_cost() const {
+  double log_sum = 0, count = 0;
+  const auto add = [&](const model::LearnedModel& one) {
+    if (const std::optional<double> cost = one.clustered_cost()) log_sum += std::log(*cost), count += 1;
+  };
+  add(model);
+  for (const OtherModel& other : others) add(other.model);
+  return count > 0 ? std::optional(std::exp(log_sum / count)) : std::nullopt;
+}
+
 std::shared_ptr<Learned> Learned::open(const std::filesystem::path& model, const std::filesystem::path& index,
                                        int threads) {
   const auto start = std::chrono::steady_clock::now();

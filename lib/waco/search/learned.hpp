@@ -33,6 +33,8 @@ struct Learned {
 
   /// Of all the models, the first one's first, joined by "+".
   std::string hash() const;
+  /// The mean of what those say that know it.
+  std::optional<double> clustered_cost() const;
 
   /// Reads the model, and the index unless that path is empty; what the index lacks is made and cached.
   /// Throws InputError when one of them can't be used, or they do not belong together.

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct ModelDescription {
   schedule::Op op = schedule::Op::kSpmv;
   std::string extractor;
   std::vector<const Example*> learned_from;  ///< types and sizes of their problems are listed
+  std::optional<double> clustered_cost;      ///< nothing: not known
   nlohmann::ordered_json dataset, training, metrics;
 };
 

@@ -15,6 +15,7 @@
 #include "waco/model/conv/conv_networks.hpp"
 #include "waco/model/learned/extractor.hpp"
 #include "waco/model/learned/learned_model.hpp"
+#include "waco/train/clustered_cost.hpp"
 #include "waco/train/model_folder.hpp"
 #include "waco/train/trainer.hpp"
 #include "waco/train/training_data.hpp"
@@ -281,6 +282,7 @@ ModelDescription describe(const TrainingOptions& options, const TrainerOptions& 
   model.op = data.records.op;
   model.extractor = options.extractor;
   model.learned_from = data.training;
+  model.clustered_cost = clustered_cost(data.training);
   model.dataset = data_json(data, options.data.resplit);
   model.training = recipe_json(options, training);
   model.training["fingerprint"] = fingerprint;
@@ -329,6 +331,7 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
     learned_from.merge(names_in(first_model, "training_originals"));
     model.dataset["training_originals"] = learned_from;
     if (!tells_what_it_learned_from(first_model)) model.dataset["training_originals_partial"] = true;
+    if (!model.clustered_cost) model.clustered_cost = waco::model::clustered_cost_of(first_model);
   }
   model.metrics = calibrate_and_judge(network, data, training.loss);
   const ordered_json manifest = folder.write(network, model);

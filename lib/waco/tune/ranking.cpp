@@ -30,14 +30,18 @@ using schedule::SuperSchedule;
 /// without diagonals; with 1, 6 %, and with 2, 3 %. From memory bytes decide, which they know.
 constexpr double kSkewedCost = 1.6;
 
-/// What clustering gains is what the closed-form model expects fixed_csr to gain, which is more than other
-/// kernels do, as they wait less for dense rows. On a Zen 3 clustered points of ten matrices took 1.22 times
-/// as long as expected beside the others for SDDMM and SpMM of J = 32, 0.94 times for J = 256; on an Emerald
-/// Rapids fixed_csr was expected to take 0.49 to 0.86 of its time on eight, and took 0.59 to 0.99. Short rows
-/// gain least: clustered rows of J = 32 took 1.4 and 1.6 times as long as the others on wing and nell, and
-/// for SpMV 1.4 to 1.6 times as long on wing, where 0.83 had been expected.
-constexpr double kClusteredCost = 1.12, kClusteredShortCost = 1.25;
-constexpr int64_t kShortRowBytes = 512;
+/// By which clustered points take longer than expected where no model knows it of its machine
+/// (clustered_cost): results are no longer written row after row. Of SpMV, of which there are no such
+/// records, 90 points on a Zen 3 took 1.25 times as long; of the other operations 449 points took 1.16 times
+/// as long.
+constexpr double kClusteredCost = 1.1, kClusteredSpmvCost = 1.25;
+
+/// Clustered points are looked at where the best others are expected to take at most this share of their time
+/// with clustered rows, whatever these cost on the machine: expectations err by more, and measuring decides.
+constexpr double kWorthClustering = 0.95;
+
+/// Of the best points with rows as they are, those by which the two orders are compared.
+constexpr size_t kNumCompared = 3;
 
 /// Of memory a nonzero, row or column: the other matrix and its making.
 constexpr int64_t kArrangingBytes = 48;
@@ -99,11 +103,13 @@ std::optional<std::string> Ranking::csr_exclusion() const {
   return given_.exclusion(schedule::csr_point(options_.problem, space_.limits().max_threads));
 }
 
-/// Clusters rows where many of the dense rows that nonzeros need would be met again too late, and the
-/// closed-form model expects CSR to gain.
-void Ranking::consider_clustering() {
+/// Clusters rows where many of the dense rows that nonzeros need would be met again too late, and the best
+/// points with rows as they are might gain.
+void Ranking::consider_clustering(const std::vector<Candidate>& best) {
   if (std::exchange(considered_clustering_, true)) return;
   if (tensor_.order() != 2 || options_.subspace == schedule::Subspace::kSchedule) return;
+  for (const Candidate& candidate : best)
+    if (compared_.size() < kNumCompared) compared_.push_back(candidate.measurement.point);
   if (given_.closed_form().may_gain_by_clustering(options_.problem) &&
       can_be_arranged(Arrangement::kClustered))
     arrange(Arrangement::kClustered, true);
@@ -133,8 +139,8 @@ bool Ranking::can_be_arranged(Arrangement arrangement) const {
   return parts <= space_.limits().max_bytes / kArrangingBytes / (1 + num_others);
 }
 
-/// Leaves no such matrix where memory runs out, or where CSR has to gain and is not expected to.
-void Ranking::arrange(Arrangement arrangement, bool csr_has_to_gain) {
+/// Leaves no such matrix where memory runs out, or where it has to be worth a look and is not.
+void Ranking::arrange(Arrangement arrangement, bool has_to_be_worth_it) {
   const int threads = space_.limits().max_threads;
   const auto at = static_cast<size_t>(arrangement);
   std::optional<Arranged>& result = arranged_[at];
@@ -142,10 +148,12 @@ void Ranking::arrange(Arrangement arrangement, bool csr_has_to_gain) {
     const auto start = std::chrono::steady_clock::now();
     result.emplace(codegen::arranged(tensor_, arrangement, threads), arrangement, options_, space_.limits(),
                    ceilings());
-    if (arrangement == Arrangement::kClustered) clustering_s_ = seconds_since(start);
-    if (!csr_has_to_gain ||
-        given_.closed_form().gains_by_clustering(result->costs.closed_form(), options_.problem, threads)) {
+    const bool clusters = arrangement == Arrangement::kClustered;
+    if (clusters) clustering_s_ = seconds_since(start);
+    const std::vector<Compared> compared = clusters ? compare_orders(*result) : std::vector<Compared>();
+    if (!has_to_be_worth_it || is_worth_clustering(compared)) {
       features_s_ += result->costs.look_up();
+      if (clusters) clustered_handicap_ = clustered_handicap(compared, result->costs);
       return;
     }
   } catch (const TooLargeError&) {  // memory that was free a moment ago
@@ -184,12 +192,43 @@ std::vector<double> Ranking::costs_ns(std::span<const SuperSchedule> points) {
   return costs;
 }
 
+double Ranking::clustered_cost() const {
+  const std::optional<double> known = options_.learned ? options_.learned->clustered_cost() : std::nullopt;
+  return known.value_or(options_.problem.op == schedule::Op::kSpmv ? kClusteredSpmvCost : kClusteredCost);
+}
+
+/// Of the points by which the two orders are compared, CSR's where there are none, the share of the time with
+/// rows as they are that each is expected to take with clustered ones.
+std::vector<Ranking::Compared> Ranking::compare_orders(Arranged& clustered) {
+  std::vector<SuperSchedule> points = compared_;
+  if (points.empty()) points.push_back(schedule::csr_point(options_.problem, space_.limits().max_threads));
+  std::vector<Compared> result;
+  for (const SuperSchedule& point : points)
+    result.push_back({point, given_.closed_form().clustered_share(clustered.costs.closed_form(), point)});
+  return result;
+}
+
+bool Ranking::is_worth_clustering(const std::vector<Compared>& compared) {
+  double log_sum = 0;
+  for (const Compared& one : compared) log_sum += std::log(one.clustered_share);
+  return log_sum <= std::log(kWorthClustering) * static_cast<double>(compared.size());
+}
+
+/// What makes the costs of clustered points those that are expected of them: models rank points of the same
+/// order, and know less of how two orders compare.
+double Ranking::clustered_handicap(const std::vector<Compared>& compared, PatternCosts& clustered) {
+  double log_sum = 0, count = 0;
+  for (const auto& [point, share] : compared) {
+    const std::vector<SuperSchedule> as_is{point}, twin{arranged(point, Arrangement::kClustered)};
+    const double expected_ns = share * given_.costs_ns(as_is)[0], cost_ns = clustered.costs_ns(twin)[0];
+    if (expected_ns > 0 && cost_ns > 0) log_sum += std::log(expected_ns / cost_ns), count += 1;
+  }
+  return clustered_cost() * std::exp(log_sum / std::max(1.0, count));
+}
+
 /// By which costs of points of an arrangement are multiplied.
 double Ranking::handicap(Arrangement arrangement) {
-  if (arrangement == Arrangement::kClustered) {
-    const int64_t row_bytes = options_.problem.rhs * schedule::value_bytes(options_.problem.type);
-    return row_bytes < kShortRowBytes ? kClusteredShortCost : kClusteredCost;
-  }
+  if (arrangement == Arrangement::kClustered) return clustered_handicap_;
   return arrangement == Arrangement::kSkewed && fits_caches() ? kSkewedCost : 1;
 }
 
@@ -250,10 +289,10 @@ std::vector<Candidate> Ranking::skewed_candidates(size_t num_results, size_t num
 std::vector<Candidate> Ranking::search(int num_results, int64_t evaluations, size_t num_sure,
                                        bool may_cluster, bool sparingly) {
   returned_.clear();
-  if (may_cluster) consider_clustering();
-  consider_skewing(sparingly);
   std::vector<std::vector<Candidate>> found;
   found.push_back(search_order(Arrangement::kGiven, num_results, evaluations, num_sure));
+  if (may_cluster) consider_clustering(found[0]);
+  consider_skewing(sparingly);
   if (is_arranged(Arrangement::kClustered))
     found.push_back(search_order(Arrangement::kClustered, num_results, evaluations, num_sure));
   const auto num_wanted = static_cast<size_t>(num_results);

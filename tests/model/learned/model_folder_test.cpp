@@ -97,6 +97,8 @@ TEST_CASE("model_folder: manifests of other kinds and versions are refused", "[m
        {nlohmann::ordered_json(3), nlohmann::ordered_json::array(), nlohmann::ordered_json{{"cpu", 5}},
         nlohmann::ordered_json{{"cpu", "A"}, {"caches", "no"}}})
     refuses("wrong kind", [&](auto& m) { m["machine"] = machine; });
+  refuses("wrong kind", [](auto& m) { m["clustered_cost"] = "high"; });
+  refuses("clustered_cost is not positive", [](auto& m) { m["clustered_cost"] = 0; });
   refuses("wrong kind", [](auto& m) { m["dataset"] = 5; });
   refuses("wrong kind", [](auto& m) { m["dataset"] = {{"machines", 5}}; });
   refuses("wrong kind", [](auto& m) { m["dataset"] = {{"validation_originals", {1, 2}}}; });

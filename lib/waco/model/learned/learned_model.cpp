@@ -127,6 +127,7 @@ class FolderReader {
   void check_origin() const {
     (void)manifest_.at("weights_hash").get<std::string>();
     (void)machines_of(manifest_);
+    if (!(clustered_cost_of(manifest_).value_or(1) > 0)) fail("its clustered_cost is not positive");
     const nlohmann::json dataset = manifest_.value("dataset", nlohmann::json::object());
     for (const char* side : {"training_originals", "validation_originals"})
       (void)dataset.value(side, std::vector<std::string>());
@@ -157,6 +158,12 @@ class FolderReader {
 };
 
 }  // namespace
+
+std::optional<double> clustered_cost_of(const nlohmann::json& manifest) {
+  const auto found = manifest.find("clustered_cost");
+  if (found == manifest.end() || found->is_null()) return std::nullopt;
+  return found->get<double>();
+}
 
 CorrectionWeights::CorrectionWeights(const TensorFile& file, int hidden_size)
     : terms(file, "terms", static_cast<int>(cost_feature_names().size())),
@@ -206,6 +213,10 @@ TensorFile read_model_weights(const fs::path& folder) {
 
 schedule::Op LearnedModel::op() const {
   return weights_->op;
+}
+
+std::optional<double> LearnedModel::clustered_cost() const {
+  return clustered_cost_of(manifest());
 }
 
 std::vector<Machine> LearnedModel::machines() const {

@@ -102,8 +102,6 @@ class Loading {
   }
 
   Records take() {
-    for (Group& group : result_.groups)
-      if (group.clustered) relate_to_clustered_csr(group);
     std::erase_if(result_.groups, [this](const Group& group) {
       if (group.size() == 1) ++result_.num_alone;
       return group.size() < 2;
@@ -150,6 +148,10 @@ class Loading {
       ++result_.num_alone;
       return;
     }
+    if (is_clustered_csr(point, record.threads)) {
+      ++result_.num_alone;
+      return;
+    }
     const std::string key =
         fmt::format("{} {} {} {} {} {}", origin.key, record.matrix_hash, schedule::name(record.problem.type),
                     record.problem.rhs, record.threads, point.format.clustered());
@@ -160,18 +162,11 @@ class Loading {
     group.labels.push_back(label_of(record));
   }
 
-  /// Costs become shares of the time of CSR with clustered rows, as models predict them; where that was not
-  /// timed to the end there is nothing to relate them to.
-  void relate_to_clustered_csr(Group& group) {
-    const int csr = group.baseline();
-    if (csr < 0 || group.labels[static_cast<size_t>(csr)].censored) {
-      result_.num_alone += static_cast<int64_t>(group.size());
-      group.points.clear();
-      group.labels.clear();
-      return;
-    }
-    const float csr_cost = group.labels[static_cast<size_t>(csr)].cost;
-    for (Label& label : group.labels) label.cost -= csr_cost;
+  /// Its kernel is a generated one, while CSR's point elsewhere stands for fixed_csr's, and no input of a
+  /// model tells the two apart.
+  static bool is_clustered_csr(const schedule::SuperSchedule& point, int threads) {
+    return point.format.clustered() && schedule::arranged(point, schedule::Arrangement::kGiven) ==
+                                           schedule::csr_point(point.problem, threads);
   }
 
   /// Of a machine among those of the result.
@@ -212,10 +207,7 @@ class Loading {
 }  // namespace
 
 int Group::baseline() const {
-  const schedule::SuperSchedule csr = schedule::csr_point(problem, threads);
-  const schedule::SuperSchedule point =
-      clustered ? schedule::arranged(csr, schedule::Arrangement::kClustered) : csr;
-  const auto found = std::find(points.begin(), points.end(), point);
+  const auto found = std::find(points.begin(), points.end(), schedule::csr_point(problem, threads));
   return found == points.end() ? -1 : static_cast<int>(found - points.begin());
 }
 

@@ -17,7 +17,7 @@ namespace waco::train {
 
 /// What measuring said of one point.
 struct Label {
-  float cost = 0;         ///< log2(time / time of CSR with rows in the same order, both by fixed_csr's)
+  float cost = 0;         ///< log2(time / time of fixed_csr)
   float noise = 0;        ///< half the width of the time's 95 % interval, in the same unit
   bool censored = false;  ///< `cost` is a lower bound
 };
@@ -42,7 +42,7 @@ struct Group {
   std::vector<Label> labels;                    ///< [size()]
 
   size_t size() const { return points.size(); }
-  int baseline() const;  ///< place of CSR's point, which is fixed_csr's unless `clustered`; -1: not measured
+  int baseline() const;  ///< place of fixed_csr's point; -1: not measured, as in groups that are clustered
   float best() const;    ///< least cost that was measured to the end; infinite when none was
 };
 

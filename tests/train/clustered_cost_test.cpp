@@ -1,0 +1,79 @@
+#include "waco/train/clustered_cost.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "waco/model/closed_form.hpp"
+#include "waco/model/learned/cost_features.hpp"
+
+using namespace waco;
+using namespace waco::train;
+
+namespace {
+
+const schedule::Problem kProblem{schedule::Op::kSpmm, schedule::ValueType::kF32, 32};
+
+size_t place_of(const std::string& name) {
+  const auto& names = model::cost_feature_names();
+  return static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
+/// Points that differ in their chunks, each expected and measured to take the same share of fixed_csr's time
+/// (both as log2).
+Example example(const std::string& hash, bool clustered, int num_points, float csr, float expected,
+                float measured) {
+  Example result;
+  result.group.matrix_hash = hash;
+  result.group.problem = kProblem;
+  result.group.threads = 2;
+  result.group.clustered = clustered;
+  const size_t num_terms = model::cost_feature_names().size();
+  for (int n = 0; n < num_points; ++n) {
+    const auto point = schedule::parse(
+        fmt::format("spmm f32 J=32 | A: i:U k:C | loop: i k j | par: i dynamic,{} x2", 1 << n));
+    result.group.points.push_back(clustered ? schedule::arranged(point, schedule::Arrangement::kClustered)
+                                            : point);
+    result.group.labels.push_back({measured, 0.1F, false});
+    std::vector<float> terms(num_terms, 0);
+    terms[place_of("total_to_csr")] = expected;
+    terms[place_of("csr_total")] = csr;
+    result.terms.insert(result.terms.end(), terms.begin(), terms.end());
+  }
+  return result;
+}
+
+std::vector<const Example*> all(const std::vector<Example>& examples) {
+  std::vector<const Example*> result;
+  for (const Example& one : examples) result.push_back(&one);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("clustered_cost: what twins take beyond what is expected, in the middle of the patterns",
+          "[train]") {
+  std::vector<Example> examples;
+  const auto add = [&](size_t n, float excess) {
+    // CSR and the points are expected to take half the time each with clustered rows: log2 -1 and -1.
+    const auto gain = static_cast<float>(-2 * model::kClusteredGainKept);
+    examples.push_back(example(fmt::format("{}", n), false, 5, 6, -0.5, -1));
+    examples.push_back(example(fmt::format("{}", n), true, 4, 5, -1.5, -1 + gain + excess));
+  };
+  for (size_t n = 0; n + 1 < kLeastPatterns; ++n) add(n, 0.25F);
+  CHECK(!clustered_cost(all(examples)));  // too few
+  add(kLeastPatterns, 5);                 // an outlier
+  REQUIRE(clustered_cost(all(examples)));
+  CHECK(*clustered_cost(all(examples)) == Approx(std::exp2(0.25)));
+
+  // What has no twin, of another machine or not timed to the end, says nothing.
+  for (Example& one : examples)
+    if (!one.group.clustered) one.group.machine = 1;
+  CHECK(!clustered_cost(all(examples)));
+  for (Example& one : examples) one.group.machine = 1;
+  REQUIRE(clustered_cost(all(examples)));
+  for (Label& label : examples[0].group.labels) label.censored = true;
+  CHECK(!clustered_cost(all(examples)));
+}
