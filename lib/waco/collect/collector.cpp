@@ -29,9 +29,9 @@
 namespace waco::collect {
 namespace {
 
-/// Clustered rows are learned of where CSR is expected to take less than this share of its time with the rows
-/// as they are, but for what scattered results cost.
-constexpr double kWorthClustering = 0.97;
+/// Clustered rows are learned of where CSR, written row after row, is expected to take at most this share of
+/// its time with the rows as they are.
+constexpr double kWorthClustering = 0.95;
 
 using matrix::CorpusItem;
 
@@ -316,8 +316,9 @@ class Collection {
     if (!given.may_gain_by_clustering(options_.problem)) return std::nullopt;
     matrix::SparseTensor clustered = codegen::with_clustered_rows(tensor, threads_);
     model::ClosedFormModel expected(clustered, ceilings);
-    const double share = given.clustered_share(expected, schedule::csr_point(options_.problem, threads_));
-    return share < kWorthClustering ? std::optional(std::move(clustered)) : std::nullopt;
+    const schedule::SuperSchedule csr = schedule::csr_point(options_.problem, threads_);
+    const bool gains = expected.terms(csr).total_ns <= kWorthClustering * given.terms(csr).total_ns;
+    return gains ? std::optional(std::move(clustered)) : std::nullopt;
   }
 
   /// There is nothing to learn of its rows.
