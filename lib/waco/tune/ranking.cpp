@@ -17,6 +17,7 @@
 #include "waco/codegen/arranged.hpp"
 #include "waco/pattern/diagonals.hpp"
 #include "waco/tune/prediction_errors.hpp"
+#include "waco/tune/row_orders.hpp"
 
 namespace waco::tune {
 namespace {
@@ -35,10 +36,6 @@ constexpr double kSkewedCost = 1.6;
 /// records, 90 points on a Zen 3 took 1.25 times as long; of the other operations 449 points took 1.16 times
 /// as long.
 constexpr double kClusteredCost = 1.1, kClusteredSpmvCost = 1.25;
-
-/// Clustered points are looked at where the best others are expected to take at most this share of their time
-/// with clustered rows, whatever these cost on the machine: expectations err by more, and measuring decides.
-constexpr double kWorthClustering = 0.95;
 
 /// Of the best points with rows as they are, those by which the two orders are compared.
 constexpr size_t kNumCompared = 3;
@@ -150,10 +147,10 @@ void Ranking::arrange(Arrangement arrangement, bool has_to_be_worth_it) {
                    ceilings());
     const bool clusters = arrangement == Arrangement::kClustered;
     if (clusters) clustering_s_ = seconds_since(start);
-    const std::vector<Compared> compared = clusters ? compare_orders(*result) : std::vector<Compared>();
-    if (!has_to_be_worth_it || is_worth_clustering(compared)) {
+    if (clusters && compared_.empty()) compared_.push_back(schedule::csr_point(options_.problem, threads));
+    if (!has_to_be_worth_it || is_worth_clustering(given_, result->costs, compared_)) {
       features_s_ += result->costs.look_up();
-      if (clusters) clustered_handicap_ = clustered_handicap(compared, result->costs);
+      if (clusters) clustered_handicap_ = clustered_cost() * order_handicap(given_, result->costs, compared_);
       return;
     }
   } catch (const TooLargeError&) {  // memory that was free a moment ago
@@ -195,35 +192,6 @@ std::vector<double> Ranking::costs_ns(std::span<const SuperSchedule> points) {
 double Ranking::clustered_cost() const {
   const std::optional<double> known = options_.learned ? options_.learned->clustered_cost() : std::nullopt;
   return known.value_or(options_.problem.op == schedule::Op::kSpmv ? kClusteredSpmvCost : kClusteredCost);
-}
-
-/// Of the points by which the two orders are compared, CSR's where there are none, the share of the time with
-/// rows as they are that each is expected to take with clustered ones.
-std::vector<Ranking::Compared> Ranking::compare_orders(Arranged& clustered) {
-  std::vector<SuperSchedule> points = compared_;
-  if (points.empty()) points.push_back(schedule::csr_point(options_.problem, space_.limits().max_threads));
-  std::vector<Compared> result;
-  for (const SuperSchedule& point : points)
-    result.push_back({point, given_.closed_form().clustered_share(clustered.costs.closed_form(), point)});
-  return result;
-}
-
-bool Ranking::is_worth_clustering(const std::vector<Compared>& compared) {
-  double log_sum = 0;
-  for (const Compared& one : compared) log_sum += std::log(one.clustered_share);
-  return log_sum <= std::log(kWorthClustering) * static_cast<double>(compared.size());
-}
-
-/// What makes the costs of clustered points those that are expected of them: models rank points of the same
-/// order, and know less of how two orders compare.
-double Ranking::clustered_handicap(const std::vector<Compared>& compared, PatternCosts& clustered) {
-  double log_sum = 0, count = 0;
-  for (const auto& [point, share] : compared) {
-    const std::vector<SuperSchedule> as_is{point}, twin{arranged(point, Arrangement::kClustered)};
-    const double expected_ns = share * given_.costs_ns(as_is)[0], cost_ns = clustered.costs_ns(twin)[0];
-    if (expected_ns > 0 && cost_ns > 0) log_sum += std::log(expected_ns / cost_ns), count += 1;
-  }
-  return clustered_cost() * std::exp(log_sum / std::max(1.0, count));
 }
 
 /// By which costs of points of an arrangement are multiplied.

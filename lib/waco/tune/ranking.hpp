@@ -77,12 +77,6 @@ class Ranking {
     PatternCosts costs;
   };
 
-  /// A point with rows as they are, and its expected time with clustered rows as a share of that without.
-  struct Compared {
-    schedule::SuperSchedule point;
-    double clustered_share;
-  };
-
   void consider_clustering(const std::vector<Candidate>& best);
   void consider_skewing(bool sparingly);
   bool can_be_arranged(schedule::Arrangement arrangement) const;
@@ -96,9 +90,6 @@ class Ranking {
   std::vector<Candidate> skewed_candidates(size_t num_results, size_t num_sure);
   std::vector<double> costs_ns(std::span<const schedule::SuperSchedule> points);
   double clustered_cost() const;
-  std::vector<Compared> compare_orders(Arranged& clustered);
-  static bool is_worth_clustering(const std::vector<Compared>& compared);
-  double clustered_handicap(const std::vector<Compared>& compared, PatternCosts& clustered);
   double handicap(schedule::Arrangement arrangement);
   bool fits_caches();
   bool may_be_tried(const schedule::SuperSchedule& point);
@@ -111,7 +102,8 @@ class Ranking {
   bool considered_clustering_ = false;
   std::array<std::optional<Arranged>, 3> arranged_;  ///< by arrangement, of those that may pay
   std::array<bool, 3> failed_{};                     ///< arrangements that memory did not suffice for
-  std::vector<schedule::SuperSchedule> compared_;    ///< by which the orders of rows are compared
+  std::vector<schedule::SuperSchedule>
+      compared_;  ///< the best, or CSR's, by which orders of rows are compared
   double clustered_handicap_ = 1;
   Random random_;
   double features_s_ = 0, clustering_s_ = 0;
