@@ -8,6 +8,7 @@
 #include "../model/learned/random_model.hpp"
 #include "../model/patterns.hpp"
 #include "../model/server_ceilings.hpp"
+#include "problems.hpp"
 #include "subspaces.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
@@ -15,6 +16,7 @@
 #include "waco/search/named.hpp"
 
 using namespace waco;
+using namespace waco::search::testing;
 using index::Visit;
 using schedule::Op;
 using schedule::SuperSchedule;
@@ -65,9 +67,6 @@ struct Lookup {
   model::ClosedFormModel closed_form;
   model::LearnedCostModel costs;
 };
-
-const schedule::Problem kSpmv{Op::kSpmv, schedule::ValueType::kF32, 1};
-const schedule::Problem kSpmm{Op::kSpmm, schedule::ValueType::kF32, 64};
 
 }  // namespace
 

@@ -12,11 +12,13 @@
 
 #include "../model/patterns.hpp"
 #include "../model/server_ceilings.hpp"
+#include "problems.hpp"
 #include "subspaces.hpp"
 #include "waco/model/closed_form.hpp"
 #include "waco/search/diversity.hpp"
 
 using namespace waco;
+using namespace waco::search::testing;
 using schedule::SuperSchedule;
 
 namespace {
@@ -44,10 +46,6 @@ struct Bench {
   model::ClosedFormModel model;
 };
 
-const schedule::Problem kSpmv{schedule::Op::kSpmv, schedule::ValueType::kF32, 1};
-const schedule::Problem kSpmm{schedule::Op::kSpmm, schedule::ValueType::kF32, 64};
-const schedule::Problem kSddmm{schedule::Op::kSddmm, schedule::ValueType::kF32, 48};
-
 /// Every search that needs nothing but a cost model.
 std::vector<std::pair<std::string, std::unique_ptr<search::Search>>> all_searches() {
   std::vector<std::pair<std::string, std::unique_ptr<search::Search>>> all;
@@ -65,7 +63,9 @@ class BlocksFirst : public model::CostModel {
   std::vector<double> costs(std::span<const SuperSchedule> points) override {
     std::vector<double> result;
     for (const auto& point : points)
-      result.push_back(point == cheapest_ ? 1 : search::kind_of(point) == search::Kind::kBlocks ? 10 : 12);
+      result.push_back(point == cheapest_                                          ? 1
+                       : schedule::kind_of(point) == schedule::FormatKind::kBlocks ? 10
+                                                                                   : 12);
     return result;
   }
 
@@ -137,8 +137,8 @@ TEST_CASE("search: results cover several formats", "[search]") {
   search::NeighbourSearch search;
   std::set<std::string> formats, families;
   for (const auto& result : bench.run(search, 1)) {
-    formats.insert(search::kinship(result.point).format);
-    families.insert(search::kinship(result.point).family);
+    formats.insert(schedule::kinship(result.point).format);
+    families.insert(schedule::kinship(result.point).family);
   }
   CHECK(formats.size() >= 4);
   CHECK(families.size() >= 3);
@@ -163,13 +163,13 @@ TEST_CASE("search: a point that is excluded says nothing of what others are wort
   const search::Feasible feasible = [&](const SuperSchedule& point) { return point != excluded; };
   search::Pool pool(model, feasible);
   pool.add(bench.space.enumerate_structured(), 1000);
-  std::map<search::Kind, int> kinds;
+  std::map<schedule::FormatKind, int> kinds;
   for (const auto& result : search::select_diverse(pool, 10)) {
     CHECK(result.cost >= 10);
-    ++kinds[search::kind_of(result.point)];
+    ++kinds[schedule::kind_of(result.point)];
   }
-  CHECK(kinds[search::Kind::kRows] >= 2);
-  CHECK(kinds[search::Kind::kSlices] >= 3);
+  CHECK(kinds[schedule::FormatKind::kRows] >= 2);
+  CHECK(kinds[schedule::FormatKind::kSlices] >= 3);
 }
 
 TEST_CASE("search: the budget bounds the evaluations", "[search]") {

@@ -6,7 +6,11 @@
 #include <set>
 #include <span>
 
+#include "waco/schedule/kinship.hpp"
+
 namespace waco::search {
+
+using schedule::FormatKind;
 
 namespace {
 
@@ -19,7 +23,7 @@ constexpr double kOthersWorthMeasuring = 2;
 constexpr size_t kPerFormat = 2;
 
 struct Share {
-  Kind kind;
+  FormatKind kind;
   double share;  ///< of the results
   double worth = kWorthMeasuring;
 };
@@ -27,14 +31,14 @@ struct Share {
 std::vector<Share> shares_of(schedule::Op op) {
   switch (op) {
     case schedule::Op::kSpmv:
-      return {{Kind::kRows, 0.2},
-              {Kind::kBlocks, 0.2},
-              {Kind::kSlices, 0.3},
-              {Kind::kOther, 0.1, kOthersWorthMeasuring}};
+      return {{FormatKind::kRows, 0.2},
+              {FormatKind::kBlocks, 0.2},
+              {FormatKind::kSlices, 0.3},
+              {FormatKind::kOther, 0.1, kOthersWorthMeasuring}};
     case schedule::Op::kMttkrp:
-      return {{Kind::kRows, 0.4}, {Kind::kOther, 0.3}};
+      return {{FormatKind::kRows, 0.4}, {FormatKind::kOther, 0.3}};
     default:
-      return {{Kind::kRows, 0.3}, {Kind::kBlocks, 0.2}, {Kind::kOther, 0.1}};
+      return {{FormatKind::kRows, 0.3}, {FormatKind::kBlocks, 0.2}, {FormatKind::kOther, 0.1}};
   }
 }
 
@@ -58,7 +62,7 @@ class Selection {
 
   /// Whether its structure is not taken yet, and there is room in its format and its family.
   bool is_new_structure(size_t place) const {
-    const Kinship& kin = pool_.kinship(place);
+    const schedule::Kinship& kin = pool_.kinship(place);
     return !structures_.contains(kin.structure) && count(formats_, kin.format) < kPerFormat &&
            count(families_, kin.family) < per_family_;
   }
@@ -74,7 +78,7 @@ class Selection {
 
   /// All that counts.
   void take(size_t place) {
-    const Kinship& kin = pool_.kinship(place);
+    const schedule::Kinship& kin = pool_.kinship(place);
     taken_.insert(place);
     places_.push_back(place);
     structures_.insert(kin.structure);

@@ -57,7 +57,7 @@ std::vector<schedule::SuperSchedule> bind_all(const std::vector<Visit>& visits, 
   const auto wanted = static_cast<size_t>(count);
   const auto most = static_cast<size_t>(std::ceil(kShareOfKind * static_cast<double>(count)));
   std::vector<schedule::SuperSchedule> points, others;
-  std::array<size_t, kNumFormatKinds> of_kind{};
+  std::array<size_t, schedule::kNumFormatKinds> of_kind{};
   std::unordered_set<std::string> seen;
   for (const Visit& visit : visits) {
     if (points.size() >= wanted) break;

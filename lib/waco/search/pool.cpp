@@ -38,10 +38,10 @@ bool Pool::feasible(size_t place) {
   return entry->second;
 }
 
-const Kinship& Pool::kinship(size_t place) {
+const schedule::Kinship& Pool::kinship(size_t place) {
   const auto known = kinships_.find(place);
   if (known != kinships_.end()) return known->second;
-  return kinships_.emplace(place, search::kinship(scored_[place].point)).first->second;
+  return kinships_.emplace(place, schedule::kinship(scored_[place].point)).first->second;
 }
 
 }  // namespace waco::search

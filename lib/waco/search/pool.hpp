@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "waco/search/kinship.hpp"
+#include "waco/schedule/kinship.hpp"
 #include "waco/search/search.hpp"
 
 namespace waco::search {
@@ -23,7 +23,7 @@ class Pool {
   /// Whether a scored point may be tried; asked at most once.
   bool feasible(size_t place);
   /// Of a scored point; made at most once. Stays where it is.
-  const Kinship& kinship(size_t place);
+  const schedule::Kinship& kinship(size_t place);
   int64_t size() const { return static_cast<int64_t>(scored_.size()); }
 
  private:
@@ -32,7 +32,7 @@ class Pool {
   std::vector<Scored> scored_;
   std::unordered_set<std::string> seen_;
   std::unordered_map<size_t, bool> feasible_places_;
-  std::unordered_map<size_t, Kinship> kinships_;
+  std::unordered_map<size_t, schedule::Kinship> kinships_;
 };
 
 /// `count` points of all strata in turn; some may be equal.

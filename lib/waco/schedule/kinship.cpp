@@ -1,16 +1,12 @@
 // Names for likeness.
-#include "waco/search/kinship.hpp"
+#include "waco/schedule/kinship.hpp"
 
 #include <array>
 #include <bit>
 
 #include "waco/schedule/loop_nest.hpp"
 
-namespace waco::search {
-
-using schedule::LevelKind;
-using schedule::SuperSchedule;
-using schedule::Var;
+namespace waco::schedule {
 
 namespace {
 
@@ -21,7 +17,7 @@ void append(std::string& text, Var var) {
 
 /// Whether level `l` is the inner part of a split whose parts follow each other, so that the nonzeros are
 /// stored in the order of the whole index: splits of tuples, and of uncompressed indices that are not slices.
-bool splits_nothing(const schedule::FormatSchedule& format, size_t l) {
+bool splits_nothing(const FormatSchedule& format, size_t l) {
   const auto& levels = format.levels;
   if (l == 0 || !levels[l].var.inner || levels[l - 1].var.index != levels[l].var.index) return false;
   if (levels[l].kind == LevelKind::kSingleton || levels[l].kind == LevelKind::kCompressed) return true;
@@ -32,21 +28,21 @@ bool splits_nothing(const schedule::FormatSchedule& format, size_t l) {
 
 }  // namespace
 
-Kind kind_of(const SuperSchedule& point) {
+FormatKind kind_of(const SuperSchedule& point) {
   const auto& levels = point.format.levels;
   bool whole = true, small_blocks = true, tuples = false;
   for (const auto& level : levels) {
-    if (is_lane_kind(level.kind)) return Kind::kSlices;
+    if (is_lane_kind(level.kind)) return FormatKind::kSlices;
     tuples = tuples || level.kind == LevelKind::kSingleton;
     if (point.format.split[level.var.index] == 1) continue;
     whole = false;
-    small_blocks = small_blocks && point.format.split[level.var.index] <= schedule::kMaxUnrolledSplit &&
+    small_blocks = small_blocks && point.format.split[level.var.index] <= kMaxUnrolledSplit &&
                    (!level.var.inner || level.kind == LevelKind::kUncompressed);
   }
-  if (tuples) return Kind::kOther;
+  if (tuples) return FormatKind::kOther;
   if (whole)
-    return schedule::mode_is_output(point.problem.op, levels[0].var.index) ? Kind::kRows : Kind::kOther;
-  return small_blocks ? Kind::kBlocks : Kind::kOther;
+    return mode_is_output(point.problem.op, levels[0].var.index) ? FormatKind::kRows : FormatKind::kOther;
+  return small_blocks ? FormatKind::kBlocks : FormatKind::kOther;
 }
 
 Kinship kinship(const SuperSchedule& point) {
@@ -78,4 +74,11 @@ Kinship kinship(const SuperSchedule& point) {
   return kin;
 }
 
-}  // namespace waco::search
+std::string threaded_family(const SuperSchedule& point) {
+  const ComputeSchedule& compute = point.compute;
+  std::string family = kinship(point).family + " | ";
+  if (compute.parallel >= 0) append(family, compute.loops[static_cast<size_t>(compute.parallel)]);
+  return family;
+}
+
+}  // namespace waco::schedule

@@ -5,14 +5,14 @@
 
 #include "waco/schedule/super_schedule.hpp"
 
-namespace waco::search {
+namespace waco::schedule {
 
 /// What makes a storage format different in kind. A cost model that errs on one kind errs on all of its
 /// points, so every kind that is worth it gets a share of what is looked at, whatever the model thinks of the
 /// others.
-enum class Kind { kRows, kBlocks, kSlices, kOther };
+enum class FormatKind { kRows, kBlocks, kSlices, kOther };
 inline constexpr int kNumFormatKinds = 4;
-Kind kind_of(const schedule::SuperSchedule& point);
+FormatKind kind_of(const SuperSchedule& point);
 
 /// What a point is called at three grains; equal names mean alike points.
 struct Kinship {
@@ -20,6 +20,9 @@ struct Kinship {
   std::string format;     ///< the levels with their numbers, without splits that change nothing
   std::string structure;  ///< format, loops, tile and unroll
 };
-Kinship kinship(const schedule::SuperSchedule& point);
+Kinship kinship(const SuperSchedule& point);
 
-}  // namespace waco::search
+/// The family and the loop that threads share: what differs in kind to a cost model, too.
+std::string threaded_family(const SuperSchedule& point);
+
+}  // namespace waco::schedule
