@@ -12,7 +12,7 @@ if [ "$preset" = programs ]; then
   folder=build
   options=(-S . -B build)
   # A folder whose configuring failed holds a cache, but nothing to build with.
-  [ -e build/Makefile ] || [ -e build/build.ninja ] || options+=(-DWACO_TESTS=OFF -DWACO_TRAIN=OFF)
+  [ -e build/Makefile ] || [ -e build/build.ninja ] || options+=(-DWACO_TESTS=OFF -DWACO_TRAIN=OFF -DCMAKE_UNITY_BUILD=ON)
 else
   folder=build-$preset
   options=(--preset "$preset")

@@ -16,7 +16,7 @@ using namespace waco::bench;
 
 namespace {
 
-matrix::SparseTensor small_matrix() {
+matrix::SparseTensor random_matrix() {
   Random random(3);
   matrix::SparseTensor tensor;
   tensor.name = "small";
@@ -86,7 +86,7 @@ struct WithBaseline {
   Record record = spmv_record();
   TemporaryFolder folder;
   measure::KernelCache cache{measure::Compiler::find(), folder.path() / "kernels"};
-  Contestants contest{small_matrix(), cache, record};
+  Contestants contest{random_matrix(), cache, record};
   WithBaseline() { contest.add_fixed_csr(kFixedCsr); }
 };
 
@@ -179,6 +179,6 @@ TEST_CASE("contestants: what the machine did to a compiler is no result of the k
   const measure::testing::CompilerScript script(
       "unlucky-c++", "case \"$*\" in *kernel.cpp*) kill -KILL $$;; *) exec c++ \"$@\";; esac\n");
   const measure::KernelCache cache(measure::Compiler::find("unlucky-c++"), folder.path() / "kernels");
-  Contestants contest(small_matrix(), cache, record);
+  Contestants contest(random_matrix(), cache, record);
   CHECK_THROWS_WITH(contest.add_fixed_csr(kFixedCsr), Catch::Contains("free memory"));
 }

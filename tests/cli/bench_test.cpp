@@ -228,8 +228,10 @@ TEST_CASE("cli: waco-bench times a given schedule or plan without tuning", "[cli
   REQUIRE(given.ok());
   CHECK(json::parse(given.out).at("plan") == text);
 
-  REQUIRE(
-      tune().with(matrix, "--schedule", text, "--effort", "none", "-o", work.path("plan.json")).run().ok());
+  REQUIRE(waco_tune()
+              .with(matrix, "--schedule", text, "--effort", "none", "-o", work.path("plan.json"))
+              .run()
+              .ok());
   const RunResult planned =
       bench()
           .with(matrix, "--plan", work.path("plan.json"), "--peers", "none", "--effort", "quick", "--jsonl")
@@ -240,7 +242,7 @@ TEST_CASE("cli: waco-bench times a given schedule or plan without tuning", "[cli
 
   // Where the answer was to stay on CSR, that is timed as fixed_csr is.
   const std::string stay = work.path("stay.json");
-  REQUIRE(tune().with(matrix, "--op", "spmv", "--calls", "0", "-o", stay).run().ok());
+  REQUIRE(waco_tune().with(matrix, "--op", "spmv", "--calls", "0", "-o", stay).run().ok());
   const RunResult baseline =
       bench().with(matrix, "--plan", stay, "--peers", "none", "--effort", "quick", "--jsonl").run();
   INFO(baseline.err);
@@ -312,7 +314,7 @@ TEST_CASE("cli: waco-bench times each matrix with its own plan of a list", "[cli
   const std::string first = work.matrix();
   std::filesystem::rename(first, work.path("first.mtx"));
   const std::string second = work.matrix(80, 90, 0.05), results = work.path("results.jsonl");
-  const auto tuned = tune()
+  const auto tuned = waco_tune()
                          .with(work.path("first.mtx"), second, "--op", "spmv", "--effort", "none")
                          .with("--model", "none", "-o", results)
                          .run();
@@ -359,7 +361,7 @@ TEST_CASE("cli: waco-bench tunes with the model and search of waco-tune", "[cli]
   for (const auto& options : std::vector<std::vector<std::string>>{
            {}, {"--model", "none"}, {"--model", model}, {"--model", model, "--index", index}}) {
     Program timing = bench().with(matrix, "--op", "spmv", "--effort", "quick", "--peers", "none", "--jsonl");
-    Program ranking = tune().with(matrix, "--op", "spmv", "--effort", "none", "--json");
+    Program ranking = waco_tune().with(matrix, "--op", "spmv", "--effort", "none", "--json");
     for (const std::string& option : options) timing.with(option), ranking.with(option);
     const RunResult timed = timing.with("--top", "2").run(), ranked = ranking.run();
     INFO(fmt::format("{}", fmt::join(options, " ")) << "\n" << timed.err << ranked.err);

@@ -79,13 +79,13 @@ struct Bench {
     write_file_atomically(dataset, text);
   }
   Program calibrate(const char* minutes = "5") const {
-    return tune()
+    return waco_tune()
         .with("--calibrate", "--op", "spmv", "--model", model, "--list", list, "--minutes", minutes)
         .environment("XDG_DATA_HOME", work.path("home"));
   }
   std::string users_model() const { return work.path("home/waco/models/spmv"); }
   json tuned(const std::string& matrix) const {
-    const RunResult result = tune()
+    const RunResult result = waco_tune()
                                  .with(matrix, "--op", "spmv", "--effort", "none", "--json")
                                  .environment("XDG_DATA_HOME", work.path("home"))
                                  .run();
@@ -200,15 +200,15 @@ TEST_CASE("cli: calibration says what it lacks", "[cli]") {
     return program.environment("XDG_DATA_HOME", bench.work.path("home"));
   };
   const std::string one = bench.work.write("one", "synthetic: stencil2d n=20\n");
-  check_refused(home(tune().with("--calibrate", "--model", bench.model, "--list", one)), 1, "too few");
+  check_refused(home(waco_tune().with("--calibrate", "--model", bench.model, "--list", one)), 1, "too few");
   // A job with fewer CPUs, told the same number of threads, goes on with the same measurements.
-  check_refused(home(tune().with("--calibrate", "--model", bench.model, "--list", one))
+  check_refused(home(waco_tune().with("--calibrate", "--model", bench.model, "--list", one))
                     .environment("OMP_NUM_THREADS", "1"),
                 1, "too few");
   const fs::path work = bench.measured();
   {
     const LockFile running(work.parent_path() / "spmv.lock", "another test has it");
-    check_refused(home(tune().with("--calibrate", "--model", bench.model, "--list", one)), 1,
+    check_refused(home(waco_tune().with("--calibrate", "--model", bench.model, "--list", one)), 1,
                   "another calibration of spmv is running");
   }
   const fs::path dataset = work / "f32-1.jsonl";
@@ -227,18 +227,18 @@ TEST_CASE("cli: calibration says what it lacks", "[cli]") {
   CHECK_THAT(bench.calibrate("0.0001").run().err, Catch::Contains("f32-2.jsonl: is left out") &&
                                                       Catch::Contains("f32-3.jsonl: is left out") &&
                                                       Catch::Contains("no two points"));
-  check_refused(home(tune().with("--calibrate", "--op", "spmm", "--model", bench.model)), 2,
+  check_refused(home(waco_tune().with("--calibrate", "--op", "spmm", "--model", bench.model)), 2,
                 "is a model of spmv");
-  check_refused(home(tune().with("--calibrate", "--model", bench.work.path("nowhere"))), 3, "nowhere");
-  check_refused(tune().with("--minutes", "3", "x.mtx", "--op", "spmv"), 2, "--calibrate");
-  check_refused(tune().with("--calibrate", "--list", one), 2, "--op");
-  check_refused(tune().with("--calibrate", "--op", "spmv", "-"), 2, "stdin");
-  check_refused(tune().with("--calibrate", "--op", "spmv", "--list", one, "--list", "-"), 2, "stdin");
-  check_refused(tune().with("--calibrate", "--op", "spmv", "/dev/stdin"), 2, "stdin");
+  check_refused(home(waco_tune().with("--calibrate", "--model", bench.work.path("nowhere"))), 3, "nowhere");
+  check_refused(waco_tune().with("--minutes", "3", "x.mtx", "--op", "spmv"), 2, "--calibrate");
+  check_refused(waco_tune().with("--calibrate", "--list", one), 2, "--op");
+  check_refused(waco_tune().with("--calibrate", "--op", "spmv", "-"), 2, "stdin");
+  check_refused(waco_tune().with("--calibrate", "--op", "spmv", "--list", one, "--list", "-"), 2, "stdin");
+  check_refused(waco_tune().with("--calibrate", "--op", "spmv", "/dev/stdin"), 2, "stdin");
   for (const char* flag : {"--json", "--check"})
-    check_refused(tune().with("--calibrate", "--op", "spmv", flag), 2, "excludes");
-  check_refused(tune().with("--calibrate", "--rhs", "64"), 2, "dense index");
-  check_refused(tune().with("--calibrate", "--op", "spmv", "--rhs", "64"), 2, "dense index");
+    check_refused(waco_tune().with("--calibrate", "--op", "spmv", flag), 2, "excludes");
+  check_refused(waco_tune().with("--calibrate", "--rhs", "64"), 2, "dense index");
+  check_refused(waco_tune().with("--calibrate", "--op", "spmv", "--rhs", "64"), 2, "dense index");
 
   const fs::path alone = bench.work.path("alone");
   fs::create_directories(alone);
@@ -259,7 +259,7 @@ TEST_CASE("cli: calibration takes matrices whatever their names are", "[cli]") {
   for (const char* name : {"merge", "-dash.mtx"})
     fs::copy_file(bench.work.matrix(20, 20, 0.2), bench.work.path(name));
   Program program =
-      tune().with("--calibrate", "--op", "spmv", "--model", bench.model, "merge", "--", "-dash.mtx");
+      waco_tune().with("--calibrate", "--op", "spmv", "--model", bench.model, "merge", "--", "-dash.mtx");
   program.environment("XDG_DATA_HOME", bench.work.path("home"));
   const RunResult run = run_by_shell(program, fmt::format("cd '{}' && exec \"$@\"", bench.work.path("")));
   INFO(run.err);
@@ -270,8 +270,10 @@ TEST_CASE("cli: calibration takes matrices whatever their names are", "[cli]") {
 TEST_CASE("cli: an op that can't be calibrated leaves the others alone", "[cli]") {
   const Workspace work;
   // Too short to measure anything.
-  const RunResult run =
-      tune().with("--calibrate", "--minutes", "0.0001").environment("XDG_DATA_HOME", work.path("home")).run();
+  const RunResult run = waco_tune()
+                            .with("--calibrate", "--minutes", "0.0001")
+                            .environment("XDG_DATA_HOME", work.path("home"))
+                            .run();
   INFO(run.err);
   CHECK(run.end.code == 6);
   for (const char* op : {"spmv", "spmm", "sddmm", "mttkrp"})
@@ -286,7 +288,7 @@ TEST_CASE("cli: a compiler that is of no use ends the calibration of all ops", "
       "bin/poor-c++",
       "#!/bin/sh\ncase \"$*\" in *kernel.cpp*) echo 'error: no' >&2; exit 1;; esac\nexec c++ \"$@\"\n");
   fs::permissions(work.path("bin/poor-c++"), fs::perms::owner_all);
-  const RunResult run = tune()
+  const RunResult run = waco_tune()
                             .with("--calibrate", "--minutes", "5", "--compiler", "poor-c++")
                             .environment("PATH", work.path("bin") + ":" + std::getenv("PATH"))
                             .environment("XDG_CACHE_HOME", work.path("cache"))

@@ -23,13 +23,6 @@ RunResult evaluate(std::vector<std::string> arguments, const std::string& root =
   return run_process(arguments, options);
 }
 
-std::vector<json> lines_of(const std::string& file) {
-  std::vector<json> lines;
-  std::ifstream in(file);
-  for (std::string line; std::getline(in, line);) lines.push_back(json::parse(line));
-  return lines;
-}
-
 /// A line of summary.jsonl in which a call of fixed_csr takes 1000 ns.
 std::string summary_line(const std::string& matrix, const std::map<std::string, double>& speedups) {
   json ways = json::object();

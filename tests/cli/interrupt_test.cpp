@@ -52,19 +52,12 @@ void check_out_of_time(const RunResult& result) {
 }
 
 /// None where there is no file.
-std::vector<json> lines_of(const std::string& file) {
-  std::vector<json> lines;
-  std::ifstream in(file);
-  for (std::string line; std::getline(in, line);) lines.push_back(json::parse(line));
-  return lines;
-}
-
 }  // namespace
 
 TEST_CASE("cli: a killed run leaves whole files or none, and the next run works", "[cli]") {
   Workspace work;
-  const Program program = tune().with(work.matrix(), "--op", "spmv", "--effort", "quick", "-o",
-                                      work.path("plan.json"), "--emit", work.path("kernel.cpp"));
+  const Program program = waco_tune().with(work.matrix(), "--op", "spmv", "--effort", "quick", "-o",
+                                           work.path("plan.json"), "--emit", work.path("kernel.cpp"));
   for (const char* state : {"read in", "ranked "}) {
     const SignalledRun run = signal_when(program, SIGKILL, says(state));
     INFO(state << "\n" << run.err);
@@ -93,7 +86,7 @@ TEST_CASE("cli: a stopped run reports its best so far as incomplete", "[cli]") {
   Workspace work;
   const std::string plan = work.path("plan.json");
   const Program program =
-      tune().with(work.matrix(600, 600, 0.02), "--op", "spmm", "--effort", "full", "-v", "-o", plan);
+      waco_tune().with(work.matrix(600, 600, 0.02), "--op", "spmm", "--effort", "full", "-v", "-o", plan);
   const auto [signal, name] =
       GENERATE(table<int, const char*>({{SIGTERM, "SIGTERM"}, {SIGINT, "SIGINT"}, {SIGUSR1, "SIGUSR1"}}));
   for (const char* state : {"ranked ", "measured 3:"}) {
@@ -124,24 +117,24 @@ TEST_CASE("cli: a signal ends a run that waits for the other end of a pipe", "[c
     CHECK(run.out.empty());
   };
   const auto tuned = [](const std::string& input) {
-    return tune().with("--op", "spmv", "--effort", "none", input);
+    return waco_tune().with("--op", "spmv", "--effort", "none", input);
   };
   const auto within = [](const char* signal) {
     return fmt::format("timeout -k 10 -s {} --preserve-status 5 \"$@\"", signal);
   };
   stopped(tuned("-"), fmt::format("(head -c 60 '{}'; exec sleep 8) | {}", matrix, within("TERM")));
   stopped(tuned(pipe), within("USR1"));
-  stopped(tune().with("--op", "spmv", "--list", pipe), within("INT"));
+  stopped(waco_tune().with("--op", "spmv", "--list", pipe), within("INT"));
   stopped(tuned(matrix).with("-o", pipe), within("TERM"));
-  stopped(codegen().with(pipe), within("TERM"));
+  stopped(waco_codegen().with(pipe), within("TERM"));
 }
 
 TEST_CASE("cli: a run that was stopped before it found a plan leaves an older one", "[cli]") {
   Workspace work;
   const std::string plan = work.path("plan.json");
-  REQUIRE(tune().with(work.matrix(), "--op", "spmv", "--effort", "none", "-o", plan).run().ok());
+  REQUIRE(waco_tune().with(work.matrix(), "--op", "spmv", "--effort", "none", "-o", plan).run().ok());
   const std::string content = read_file(plan);
-  Program program = tune().with(work.matrix(), "--op", "spmv", "-o", plan);
+  Program program = waco_tune().with(work.matrix(), "--op", "spmv", "-o", plan);
   set_compiler(program, work, "sleep 20 ;;");
   const SignalledRun run = signal_when(program, SIGTERM, says("ranked "));
   INFO(run.err);
@@ -153,8 +146,8 @@ TEST_CASE("cli: a run that was stopped before it found a plan leaves an older on
 
 TEST_CASE("cli: a run whose last rounds of neighbours the budget left out says so", "[cli]") {
   Workspace work;
-  Program program =
-      tune().with(work.matrix(), "--op", "spmv", "--top", "2", "--model", "none", "--budget", "8", "--json");
+  Program program = waco_tune().with(work.matrix(), "--op", "spmv", "--top", "2", "--model", "none",
+                                     "--budget", "8", "--json");
   // Neighbours compile until the time for them is over.
   set_compiler(program, work, "echo x >> \"$note\"; [ $(wc -l < \"$note\") -le 4 ] || sleep 7 ;;");
   check_out_of_time(program.run());
@@ -162,13 +155,13 @@ TEST_CASE("cli: a run whose last rounds of neighbours the budget left out says s
 
 TEST_CASE("cli: a spent budget still answers with fixed_csr or better", "[cli]") {
   Workspace work;
-  check_out_of_time(tune().with(work.matrix(), "--op", "spmv", "--budget", "0.001", "--json").run());
+  check_out_of_time(waco_tune().with(work.matrix(), "--op", "spmv", "--budget", "0.001", "--json").run());
 }
 
 TEST_CASE("cli: what the machine kept from being compiled is done again", "[cli]") {
   const Workspace work;
   const std::string results = work.path("results.jsonl"), list = work.write("list", work.matrix() + "\n");
-  Program program = tune().with("--list", list, "--model", "none", "-o", results);
+  Program program = waco_tune().with("--list", list, "--model", "none", "-o", results);
   for (const char* split : {"2", "4", "8"})
     program.with(
         fmt::format("--schedule=spmv f32 | A: i1:U k:C i0:U [i/{}] | loop: i1 k i0 | par: serial", split));
@@ -196,7 +189,7 @@ TEST_CASE("cli: what the machine kept from being compiled is done again", "[cli]
 TEST_CASE("cli: without a cache folder the inputs of a list share their kernels", "[cli]") {
   const Workspace work;
   const std::string list = work.write("list", "synthetic: stencil2d n=20\nsynthetic: stencil2d n=21\n");
-  Program program = tune().with("--list", list, "--op", "spmv", "--model", "none");
+  Program program = waco_tune().with("--list", list, "--op", "spmv", "--model", "none");
   program.with("--schedule", "spmv f32 | A: i:U k:C | loop: i k | par: i static x2");
   set_compiler(program, work, "echo x >> \"$note\" ;;");
   program.environment("XDG_CACHE_HOME", "/dev/null").environment("TMPDIR", work.path(""));
@@ -216,7 +209,7 @@ TEST_CASE("cli: a list ends where the machine fails, and goes on where an input 
   const std::string list = work.write("list", work.matrix() + "\nsynthetic: stencil2d n=20\n");
   const std::vector<std::string> arguments{"--list", list,       "--op",  "spmv", "--model",
                                            "none",   "--effort", "quick", "-o",   results};
-  Program program = tune();
+  Program program = waco_tune();
   for (const std::string& argument : arguments) program.with(argument);
   const std::string unless_check =
       R"(for last; do :; done; grep -q waco_openmp_check "$last" || )";  // which says that OpenMP is there
@@ -307,7 +300,8 @@ exec c++ "$@"
 TEST_CASE("cli: a run whose reader has gone leaves no temporary kernels", "[cli]") {
   const Workspace work;
   std::filesystem::create_directory(work.path("tmp"));
-  Program program = tune().with("--op", "spmv", "--model", "none", "--jsonl", "synthetic: stencil2d n=20");
+  Program program =
+      waco_tune().with("--op", "spmv", "--model", "none", "--jsonl", "synthetic: stencil2d n=20");
   program.with(work.matrix()).with("--schedule", "spmv f32 | A: i:U k:C | loop: i k | par: serial");
   program.environment("XDG_CACHE_HOME", "/dev/null").environment("TMPDIR", work.path("tmp"));
   const ProcessEnd end = run_into_closed(program);

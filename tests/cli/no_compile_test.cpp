@@ -18,12 +18,12 @@ Program& without_programs(Program& program, const Workspace& work) {
 }
 
 Program tune_only(const Workspace& work, const std::string& matrix) {
-  Program program = tune().with(matrix, "--op", "spmv", "--model", "none", "--no-compile");
+  Program program = waco_tune().with(matrix, "--op", "spmv", "--model", "none", "--no-compile");
   return without_programs(program, work);
 }
 
 void prepare(const Workspace& work, const std::string& count) {
-  const RunResult result = tune()
+  const RunResult result = waco_tune()
                                .with("--prepare", count, "--op", "spmv", "--model", "none")
                                .environment("XDG_CACHE_HOME", work.path("cache"))
                                .run();
@@ -87,10 +87,10 @@ TEST_CASE(
         .environment("XDG_CACHE_HOME", work.path("cache"));
   };
   // Few kernels, those that the index of the model favours.
-  const RunResult prepared = of_op(tune().with("--prepare", "8")).run();
+  const RunResult prepared = of_op(waco_tune().with("--prepare", "8")).run();
   INFO(prepared.err);
   REQUIRE(prepared.ok());
-  Program program = of_op(tune().with(matrix, "--no-compile", "--top", "10", "--json"));
+  Program program = of_op(waco_tune().with(matrix, "--no-compile", "--top", "10", "--json"));
   const json result = document_of(without_programs(program, work));
   CHECK(result.at("candidates").size() >= 10);
   CHECK(result.at("warnings").dump().find("had a kernel") == std::string::npos);
@@ -104,7 +104,7 @@ TEST_CASE("cli: ranking alone is the same with and without compiling", "[cli]") 
     CHECK(document.at("num_without_kernel") == 0);
     return document.at("candidates");
   };
-  CHECK(ranked(tune().with("--no-compile")) == ranked(tune()));
+  CHECK(ranked(waco_tune().with("--no-compile")) == ranked(waco_tune()));
 }
 
 TEST_CASE("cli: a list is tuned without compiling, and is done again with compiling", "[cli]") {
@@ -113,7 +113,8 @@ TEST_CASE("cli: a list is tuned without compiling, and is done again with compil
   prepare(work, "20");
   const std::string results = work.path("results.jsonl");
   const auto batch = [&] {
-    return tune().with("--list", list, "--op", "spmv", "--model", "none", "--effort", "quick", "-o", results);
+    return waco_tune().with("--list", list, "--op", "spmv", "--model", "none", "--effort", "quick", "-o",
+                            results);
   };
   Program program = batch().with("--no-compile");
   const RunResult result = without_programs(program, work).run();
@@ -141,7 +142,7 @@ TEST_CASE("cli: an input of a list without the kernel of fixed_csr leaves the ot
   // Columns beyond 32 bits: its arrays are wider than those of the kernels that are compiled ahead.
   const std::string wide =
       work.write("wide.mtx", "%%MatrixMarket matrix coordinate real general\n2 3000000000 1\n1 1 1.5\n");
-  Program program = tune().with(wide, work.matrix(), "--op", "spmv", "--model", "none", "--no-compile");
+  Program program = waco_tune().with(wide, work.matrix(), "--op", "spmv", "--model", "none", "--no-compile");
   program.with("--effort", "quick", "-o", work.path("results.jsonl"));
   const RunResult result = without_programs(program, work).run();
   INFO(result.err);
@@ -197,6 +198,6 @@ TEST_CASE("cli: a given point without a kernel fails with its reason", "[cli]") 
 
 TEST_CASE("cli: compiling ahead and compiling nothing exclude each other", "[cli]") {
   const Workspace work;
-  check_refused(tune().with("--prepare", "3", "--op", "spmv", "--no-compile"), 2, "--no-compile");
-  check_refused(tune().with("--calibrate", "--no-compile"), 2, "--no-compile");
+  check_refused(waco_tune().with("--prepare", "3", "--op", "spmv", "--no-compile"), 2, "--no-compile");
+  check_refused(waco_tune().with("--calibrate", "--no-compile"), 2, "--no-compile");
 }

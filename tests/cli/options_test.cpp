@@ -20,44 +20,45 @@ TEST_CASE("cli: --help shows examples and --version the commit, on stdout", "[cl
 TEST_CASE("cli: wrong options end with code 2 and say what is wrong", "[cli]") {
   Workspace work;
   const std::string matrix = work.matrix(10, 10, 0.3);
-  check_refused(tune(), 2, "name a matrix");
-  check_refused(tune().with(matrix), 2, "--op is required");
-  check_refused(tune().with(matrix, "--op", "spgemm"), 2, "spgemm");
-  check_refused(tune().with(matrix, "--op", "spmv", "--rhs", "4"), 2, "dense index");
-  check_refused(tune().with(matrix, "--op", "spmm", "--rhs", "0"), 2, "--rhs");
-  check_refused(tune().with(matrix, "--op", "spmm", "--schedule", kCsr), 2, "contradicts");
-  check_refused(tune().with(matrix, "--type", "f64", "--schedule", kCsr), 2, "another op, type or size");
-  check_refused(tune().with(matrix, "--schedule", "spmv f32 | A: i:X k:C | loop: i k | par: serial"), 2,
+  check_refused(waco_tune(), 2, "name a matrix");
+  check_refused(waco_tune().with(matrix), 2, "--op is required");
+  check_refused(waco_tune().with(matrix, "--op", "spgemm"), 2, "spgemm");
+  check_refused(waco_tune().with(matrix, "--op", "spmv", "--rhs", "4"), 2, "dense index");
+  check_refused(waco_tune().with(matrix, "--op", "spmm", "--rhs", "0"), 2, "--rhs");
+  check_refused(waco_tune().with(matrix, "--op", "spmm", "--schedule", kCsr), 2, "contradicts");
+  check_refused(waco_tune().with(matrix, "--type", "f64", "--schedule", kCsr), 2, "another op, type or size");
+  check_refused(waco_tune().with(matrix, "--schedule", "spmv f32 | A: i:X k:C | loop: i k | par: serial"), 2,
                 "i:X");
-  check_refused(tune().with(matrix, "--op", "spmv", "--json", "--jsonl"), 2, "--json");
-  check_refused(tune().with(matrix, matrix, "--op", "spmv", "--json"), 2, "--jsonl");
-  check_refused(tune().with(matrix, "--op", "spmv", "--budget", "3m"), 2, "3m is not a positive number");
-  check_refused(tune().with(matrix, "--op", "spmv", "--max-fill", "nan"), 2,
+  check_refused(waco_tune().with(matrix, "--op", "spmv", "--json", "--jsonl"), 2, "--json");
+  check_refused(waco_tune().with(matrix, matrix, "--op", "spmv", "--json"), 2, "--jsonl");
+  check_refused(waco_tune().with(matrix, "--op", "spmv", "--budget", "3m"), 2, "3m is not a positive number");
+  check_refused(waco_tune().with(matrix, "--op", "spmv", "--max-fill", "nan"), 2,
                 "nan is not a number from 1 to 1000000");
   for (const char* option : {"--top=3", "--search=tpe", "--space=format"})
-    check_refused(tune().with(matrix, "--schedule", kCsr, option), 2, "excludes");
-  check_refused(tune().with("--prepare", "3", "--schedule", kCsr), 2, "excludes");
-  check_refused(tune().with(matrix, "--op", "spmv", "--check"), 2, "--effort none");
-  check_refused(tune().with(matrix, "--op", "spmv", "--check", "--effort", "full"), 2, "--effort none");
-  check_refused(tune().with(matrix, "--op", "mttkrp"), 2, "3-D tensor");
-  check_refused(tune().with(work.tensor(), "--op", "spmv"), 2, "matrix");
-  check_refused(codegen(), 2, "--schedule");
-  check_refused(codegen().with("--schedule", kCsr, "--op", "spmm"), 2, "contradicts");
-  check_refused(codegen().with("--schedule", kCsr, matrix, matrix), 2, "at most one file");
-  check_refused(codegen().with("--schedule", kCsr, matrix, "--vector-bytes", "16"), 2, "--vector-bytes");
-  check_refused(codegen().with("--schedule", kCsr, matrix, "--position-bytes", "8"), 2, "--position-bytes");
+    check_refused(waco_tune().with(matrix, "--schedule", kCsr, option), 2, "excludes");
+  check_refused(waco_tune().with("--prepare", "3", "--schedule", kCsr), 2, "excludes");
+  check_refused(waco_tune().with(matrix, "--op", "spmv", "--check"), 2, "--effort none");
+  check_refused(waco_tune().with(matrix, "--op", "spmv", "--check", "--effort", "full"), 2, "--effort none");
+  check_refused(waco_tune().with(matrix, "--op", "mttkrp"), 2, "3-D tensor");
+  check_refused(waco_tune().with(work.tensor(), "--op", "spmv"), 2, "matrix");
+  check_refused(waco_codegen(), 2, "--schedule");
+  check_refused(waco_codegen().with("--schedule", kCsr, "--op", "spmm"), 2, "contradicts");
+  check_refused(waco_codegen().with("--schedule", kCsr, matrix, matrix), 2, "at most one file");
+  check_refused(waco_codegen().with("--schedule", kCsr, matrix, "--vector-bytes", "16"), 2, "--vector-bytes");
+  check_refused(waco_codegen().with("--schedule", kCsr, matrix, "--position-bytes", "8"), 2,
+                "--position-bytes");
 }
 
 TEST_CASE("cli: what would be lost, mixed or misread ends with code 2", "[cli]") {
   Workspace work;
   const std::string matrix = work.matrix();
-  const auto rank = [&] { return tune().with(matrix, "--op", "spmv", "--effort", "none"); };
+  const auto rank = [&] { return waco_tune().with(matrix, "--op", "spmv", "--effort", "none"); };
   check_refused(rank().with("-o", ""), 2, "--output: its value is empty");
   check_refused(rank().with("-o", "-", "--emit", "/dev/stdout"), 2, "would mix");
   check_refused(rank().with("--json", "--emit", "-"), 2, "would mix");
   for (const char* seed : {"-1", "18446744073709551616", "0x10", "1e3"})
     check_refused(rank().with("--seed", seed), 2, "no whole number");
-  check_refused(tune()
+  check_refused(waco_tune()
                     .with(matrix, matrix, "--op", "spmv", "-o", work.path("results.jsonl"))
                     .environment("WACO_KERNEL_CACHE_MB", "abc"),
                 2, "WACO_KERNEL_CACHE_MB");
@@ -72,7 +73,7 @@ TEST_CASE("cli: what follows the value of an option that may be repeated is an i
   check_refused(Program(collect).with("--list", list, missing), 3, "missing: there is no such file");
   check_refused(Program("waco-bench").with("--op", "spmv", "--peers", "none", missing), 3, missing);
   check_refused(Program("waco-index").with("--dataset", list, missing, "-o", work.path("index")), 3, missing);
-  const RunResult run = tune().with("--op", "spmv", "--effort", "none", "--list", list, missing).run();
+  const RunResult run = waco_tune().with("--op", "spmv", "--effort", "none", "--list", list, missing).run();
   INFO(run.err);
   CHECK(run.end.code == 6);
   CHECK(run.err.find("1 of 2 inputs tuned, 0 had a result already, 1 failed") != std::string::npos);
@@ -81,10 +82,10 @@ TEST_CASE("cli: what follows the value of an option that may be repeated is an i
 TEST_CASE("cli: a schedule may begin with its levels where --op says the op", "[cli]") {
   const std::string levels = "A: i:U k:C | loop: i k j | par: serial";
   const RunResult run =
-      codegen().with("--op", "spmm", "--rhs", "24", "--type", "f64", "--schedule", levels).run();
+      waco_codegen().with("--op", "spmm", "--rhs", "24", "--type", "f64", "--schedule", levels).run();
   REQUIRE(run.ok());
   CHECK(run.out.find("spmm f64 J=24 | " + levels) != std::string::npos);
-  check_refused(codegen().with("--schedule", levels), 2, "expected 'OP TYPE SIZE");
+  check_refused(waco_codegen().with("--schedule", levels), 2, "expected 'OP TYPE SIZE");
 }
 
 TEST_CASE("cli: unreadable inputs end with code 3 and name the file", "[cli]") {
@@ -95,27 +96,27 @@ TEST_CASE("cli: unreadable inputs end with code 3 and name the file", "[cli]") {
       work.write("truncated.mtx", "%%MatrixMarket matrix coordinate real general\n4 4 3\n1 1 1.0\n");
   const std::string endless = work.path(std::string(300, 'x'));  // not so much as examined
   for (const std::string& file : {missing, garbage, truncated, endless}) {
-    check_refused(tune().with(file, "--op", "spmv"), 3, file);
-    check_refused(codegen().with("--schedule", kCsr, file), 3, file);
+    check_refused(waco_tune().with(file, "--op", "spmv"), 3, file);
+    check_refused(waco_codegen().with("--schedule", kCsr, file), 3, file);
   }
-  check_refused(codegen().with("--schedule", kCsr, work.path("")), 3, work.path(""));
+  check_refused(waco_codegen().with("--schedule", kCsr, work.path("")), 3, work.path(""));
 }
 
 TEST_CASE("cli: a plan that is none, damaged or newer ends with code 3", "[cli]") {
   Workspace work;
-  check_refused(codegen().with(work.path("missing.json")), 3, "missing.json");
-  check_refused(codegen().with(work.path("")), 3, "name a file inside it");
-  check_refused(tune().with("--list", work.path(""), "--op", "spmv"), 3, "name a file inside it");
-  check_refused(codegen().with(work.write("text.json", "not json")), 3, "text.json");
-  check_refused(codegen().with(work.write("kind.json", R"({"format": "waco-model", "version": 1})")), 3,
+  check_refused(waco_codegen().with(work.path("missing.json")), 3, "missing.json");
+  check_refused(waco_codegen().with(work.path("")), 3, "name a file inside it");
+  check_refused(waco_tune().with("--list", work.path(""), "--op", "spmv"), 3, "name a file inside it");
+  check_refused(waco_codegen().with(work.write("text.json", "not json")), 3, "text.json");
+  check_refused(waco_codegen().with(work.write("kind.json", R"({"format": "waco-model", "version": 1})")), 3,
                 "waco-model");
   check_refused(
-      codegen().with(work.write("newer.json", R"({"format": "waco-plan", "version": 99, "parts": []})")), 3,
-      "99");
+      waco_codegen().with(work.write("newer.json", R"({"format": "waco-plan", "version": 99, "parts": []})")),
+      3, "99");
   check_refused(
-      codegen().with(work.write("empty.json", R"({"format": "waco-plan", "version": 1, "parts": []})")), 3,
-      "holds no plan");
-  check_refused(codegen().with(work.write(
+      waco_codegen().with(work.write("empty.json", R"({"format": "waco-plan", "version": 1, "parts": []})")),
+      3, "holds no plan");
+  check_refused(waco_codegen().with(work.write(
                     "bad.json", R"({"format": "waco-plan", "version": 1, "parts": [{"plan": "spmv"}]})")),
                 3, "is not a plan of waco-tune");
 }
@@ -124,8 +125,8 @@ TEST_CASE("cli: no program writes over what it reads, or one output over the oth
   const Workspace work;
   const std::string matrix = work.matrix(10, 10, 0.3), content = read_file(matrix), page = work.path("x");
   const auto bench = [] { return Program("waco-bench"); };
-  check_refused(codegen().with("--schedule", kCsr, matrix, "-o", matrix), 2, "is an input");
-  check_refused(tune().with("--list", matrix, "--op", "spmv", "-o", matrix), 2, "is an input");
+  check_refused(waco_codegen().with("--schedule", kCsr, matrix, "-o", matrix), 2, "is an input");
+  check_refused(waco_tune().with("--list", matrix, "--op", "spmv", "-o", matrix), 2, "is an input");
   check_refused(bench().with("report", matrix, "--html", matrix), 2, "is an input");
   check_refused(bench().with(matrix, "--op", "spmv", "--html", matrix), 2, "is an input");
   check_refused(bench().with(matrix, "--plan", page, "-o", page), 2, "is an input");
@@ -137,8 +138,8 @@ TEST_CASE("cli: no program writes over what it reads, or one output over the oth
 TEST_CASE("cli: waco-codegen looks at its output first, which - and descriptors name, too", "[cli]") {
   const Workspace work;
   const std::string missing = work.path("no/such/folder/x");
-  const auto kernel = [] { return codegen().with("--schedule", kCsr, "--vector-bytes", "32"); };
-  check_refused(codegen().with("--schedule", kCsr, work.path("unread.mtx"), "-o", missing), 1, missing);
+  const auto kernel = [] { return waco_codegen().with("--schedule", kCsr, "--vector-bytes", "32"); };
+  check_refused(waco_codegen().with("--schedule", kCsr, work.path("unread.mtx"), "-o", missing), 1, missing);
   const std::string text = kernel().run().out;
   CHECK_THAT(text, Catch::Contains("waco_kernel"));
   CHECK_THAT(text, Catch::Contains("fewer than 2^31 stored"));
@@ -153,10 +154,11 @@ TEST_CASE("cli: waco-codegen looks at its output first, which - and descriptors 
 TEST_CASE("cli: an unusable compiler ends with code 5", "[cli]") {
   Workspace work;
   const std::string matrix = work.matrix(10, 10, 0.3);
-  check_refused(tune().with(matrix, "--op", "spmv", "--compiler", "/nonexistent/c++"), 5, "/nonexistent/c++");
-  check_refused(tune().with(matrix, "--op", "spmv").environment("CXX", "/bin/false"), 5, "/bin/false");
+  check_refused(waco_tune().with(matrix, "--op", "spmv", "--compiler", "/nonexistent/c++"), 5,
+                "/nonexistent/c++");
+  check_refused(waco_tune().with(matrix, "--op", "spmv").environment("CXX", "/bin/false"), 5, "/bin/false");
   // One that is missing is told before anything is read.
   for (const char* more : {"--effort=none", "--jsonl"})
-    check_refused(tune().with(matrix + "x", "--op", "spmv", more, "--compiler", "no-c++"), 5, "no-c++");
-  check_refused(tune().with(matrix + "x", matrix, "--op", "spmv", "--compiler", "no-c++"), 5, "no-c++");
+    check_refused(waco_tune().with(matrix + "x", "--op", "spmv", more, "--compiler", "no-c++"), 5, "no-c++");
+  check_refused(waco_tune().with(matrix + "x", matrix, "--op", "spmv", "--compiler", "no-c++"), 5, "no-c++");
 }

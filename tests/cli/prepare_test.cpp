@@ -11,7 +11,7 @@ using namespace waco::cli;
 namespace {
 
 Program prepare(const Workspace& work, const std::string& count) {
-  return tune()
+  return waco_tune()
       .with("--prepare", count, "--op", "spmv", "--model", "none")
       .environment("XDG_CACHE_HOME", work.path("cache"));
 }
@@ -72,8 +72,8 @@ TEST_CASE("cli: kernels that fail are told of, and leave the pack incomplete", "
         std::string::npos);
 
   // The other ops are not tried on a machine that fails.
-  const RunResult full =
-      failing(tune().with("--prepare", "2", "--model", "none"), "waco_kernel", "No space left on device");
+  const RunResult full = failing(waco_tune().with("--prepare", "2", "--model", "none"), "waco_kernel",
+                                 "No space left on device");
   INFO(full.err);
   CHECK(full.end.code == 1);
   CHECK(num_lines(full.err, "waco-tune: 0 kernels compiled") == 1);
@@ -89,7 +89,7 @@ TEST_CASE("cli: kernels that fail are told of, and leave the pack incomplete", "
 
 TEST_CASE("cli: without an op kernels of every op are compiled ahead", "[cli]") {
   const Workspace work;
-  const RunResult run = tune()
+  const RunResult run = waco_tune()
                             .with("--prepare", "2", "--model", "none")
                             .environment("XDG_CACHE_HOME", work.path("cache"))
                             .run();
@@ -104,7 +104,7 @@ TEST_CASE("cli: without an op kernels of every op are compiled ahead", "[cli]") 
 TEST_CASE("cli: of a folder of models kernels of the ops that it has are compiled ahead", "[cli]") {
   const Workspace work;
   test::write_random_model(work.path("models/spmv"), schedule::Op::kSpmv);
-  const RunResult run = tune()
+  const RunResult run = waco_tune()
                             .with("--prepare", "2", "--model", work.path("models"))
                             .environment("XDG_CACHE_HOME", work.path("cache"))
                             .run();
@@ -120,12 +120,12 @@ TEST_CASE("cli: compiling ahead takes no matrix, and a size or model only with a
   check_refused(prepare(work, "0"), 2, "--prepare");
   check_refused(prepare(work, "3").with("-o", work.path("plan.json")), 2, "excludes");
   check_refused(prepare(work, "3").with("--effort", "full"), 2, "excludes");
-  check_refused(tune().with("--prepare", "3", "--rhs", "8"), 2, "--op");
+  check_refused(waco_tune().with("--prepare", "3", "--rhs", "8"), 2, "--op");
   const std::string model = work.path("models/spmv");
   test::write_random_model(model, schedule::Op::kSpmv);
-  check_refused(tune().with("--prepare", "3", "--model", model), 2, "--op");
+  check_refused(waco_tune().with("--prepare", "3", "--model", model), 2, "--op");
   // A folder of models would do.
-  check_refused(tune().with("--prepare", "3", "--model", work.path("absent")), 3, "absent");
+  check_refused(waco_tune().with("--prepare", "3", "--model", work.path("absent")), 3, "absent");
 }
 
 TEST_CASE("cli: a limit of the kernel cache that is not a number is refused", "[cli]") {

@@ -51,11 +51,19 @@ class Program {
   std::map<std::string, std::string> environment_;
 };
 
-inline Program tune() {
+inline Program waco_tune() {
   return Program("waco-tune").with("--threads", "2");
 }
-inline Program codegen() {
+inline Program waco_codegen() {
   return Program("waco-codegen");
+}
+
+/// The documents of a file of JSON Lines.
+inline std::vector<nlohmann::json> lines_of(const std::string& file) {
+  std::vector<nlohmann::json> lines;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
 }
 
 /// A run that was sent a signal.

@@ -17,7 +17,7 @@ TEST_CASE("cli: told how often the kernel runs, tuning says what pays", "[cli]")
     return document;
   };
   const auto run = [&](const char* calls) {
-    return tune().with(matrix, "--op", "spmv", "--calls", calls, "--json").run();
+    return waco_tune().with(matrix, "--op", "spmv", "--calls", calls, "--json").run();
   };
   const json once = verdict("1", run("1"));
   CHECK(once.at("verdict").at("chosen").is_null());
@@ -33,8 +33,8 @@ TEST_CASE("cli: told how often the kernel runs, tuning says what pays", "[cli]")
   CHECK(!often.at("verdict").at("chosen").is_null());
   CHECK(often.at("verdict").at("happened").at("kernel_ns").get<double>() > 0);
   // Told an effort, it is taken; CSR still wins when packing is not repaid.
-  const json quick =
-      verdict("1", tune().with(matrix, "--op", "spmv", "--calls", "1", "--effort", "quick", "--json").run());
+  const json quick = verdict(
+      "1", waco_tune().with(matrix, "--op", "spmv", "--calls", "1", "--effort", "quick", "--json").run());
   CHECK(quick.at("verdict").at("chosen") == "quick");
   CHECK(quick.at("best").at("is_baseline") == true);
   CHECK(quick.at("verdict").at("predicted").is_null());
@@ -45,7 +45,7 @@ TEST_CASE("cli: a plan that was not timed has to pay by what is predicted", "[cl
   const std::string matrix = work.matrix();
   const auto ranked = [&](const char* calls) {
     const RunResult result =
-        tune().with(matrix, "--op", "spmm", "--calls", calls, "--effort", "none", "--json").run();
+        waco_tune().with(matrix, "--op", "spmm", "--calls", calls, "--effort", "none", "--json").run();
     INFO(result.err);
     REQUIRE(result.ok());
     CHECK(result.err.find("predicted as nothing was timed") != std::string::npos);
@@ -76,7 +76,7 @@ TEST_CASE("cli: the verdict on given schedules is of their answer, whatever thei
   const std::string blocks = "spmv f32 | A: i1:U k:C i0:U [i/2] | loop: i1 k i0 | par: i1 static x2";
   const std::string excluded = "spmv f32 | A: i:U k:C | loop: i k | par: i static x4";
   const auto tuned = [&](const std::vector<std::string>& points) {
-    Program program = tune().with(matrix, "--effort", "none", "--calls", "1000000000000", "--json");
+    Program program = waco_tune().with(matrix, "--effort", "none", "--calls", "1000000000000", "--json");
     for (const std::string& point : points) program.with("--schedule", point);
     const RunResult result = program.run();
     INFO(result.err);
@@ -93,7 +93,7 @@ TEST_CASE("cli: the verdict on given schedules is of their answer, whatever thei
 
 TEST_CASE("cli: a verdict on what is only ranked compiles nothing", "[cli]") {
   Workspace work;
-  const RunResult result = tune()
+  const RunResult result = waco_tune()
                                .with(work.matrix(), "--op", "spmv", "--effort", "none", "--calls", "1000")
                                .environment("XDG_CACHE_HOME", work.path("cache"))
                                .run();

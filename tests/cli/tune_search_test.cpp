@@ -16,7 +16,7 @@ using nlohmann::json;
 namespace {
 
 Program rank(const std::string& matrix) {
-  return tune().with(matrix, "--op", "spmv", "--effort", "none", "--json");
+  return waco_tune().with(matrix, "--op", "spmv", "--effort", "none", "--json");
 }
 
 /// A model and its index in a workspace.
@@ -130,8 +130,8 @@ TEST_CASE("cli: a model of another machine is used, with a note", "[cli]") {
   const json plan = plan_of(rank(work.matrix()).with("--model", trained.model));
   CHECK_THAT(plan.at("warnings").dump(),
              Catch::Contains("Abacus 9000") && !Catch::Contains("measuring here decides"));
-  const json unranked =
-      plan_of(tune().with(work.matrix(), "--op", "spmv", "--calls", "1", "--model", trained.model, "--json"));
+  const json unranked = plan_of(
+      waco_tune().with(work.matrix(), "--op", "spmv", "--calls", "1", "--model", trained.model, "--json"));
   CHECK_THAT(unranked.at("warnings").dump(), !Catch::Contains("Abacus 9000"));
 
   // One of several machines that it learned from is like this one.
@@ -217,11 +217,11 @@ TEST_CASE("cli: a list is not begun with a model that can't rank its op", "[cli]
   const std::string model = work.path("model"), list = work.write("list", work.matrix() + "\n");
   test::write_random_model(model, schedule::Op::kSpmv);
   const auto batch = [&](const char* op) {
-    return tune().with("--list", list, "--op", op, "-o", work.path("r.jsonl"), "--model", model);
+    return waco_tune().with("--list", list, "--op", op, "-o", work.path("r.jsonl"), "--model", model);
   };
   check_refused(batch("spmm"), 2, "the model is for spmv");
   check_refused(batch("spmv").with("--search", "exact"), 2, "its index");
-  check_refused(tune().with("--prepare", "3", "--op", "spmm", "--model", model), 2, "the model is for");
+  check_refused(waco_tune().with("--prepare", "3", "--op", "spmm", "--model", model), 2, "the model is for");
   CHECK_FALSE(std::filesystem::exists(work.path("r.jsonl")));
 }
 
@@ -230,7 +230,7 @@ TEST_CASE("cli: of a list the first input that is tuned tells how long the model
   const Trained trained(work);
   const std::string matrix = work.matrix();
   std::filesystem::copy_file(matrix, work.path("other.mtx"));
-  const RunResult result = tune()
+  const RunResult result = waco_tune()
                                .with(work.path("missing.mtx"), matrix, work.path("other.mtx"), "--jsonl")
                                .with("--op", "spmv", "--effort", "none", "--model", trained.model)
                                .run();
@@ -293,7 +293,7 @@ TEST_CASE("cli: given schedules meet in one interleaved round", "[cli]") {
   const std::string csr = "spmv f32 | A: i:U k:C | loop: i k | par: i static x2";
   const std::string slow = "spmv f32 | A: i:U k:C | loop: i k | par: serial";
   const std::string slices = "spmv f32 | A: i1:U i0:U k:L [i/8] | loop: i1 k i0 | par: i1 static x2";
-  const RunResult result = tune()
+  const RunResult result = waco_tune()
                                .with(work.matrix(2000, 1500, 0.01), "--schedule", csr, "--schedule", slow)
                                .with("--schedule", slices, "--effort", "quick", "--json")
                                .run();
@@ -312,7 +312,7 @@ TEST_CASE("cli: given schedules meet in one interleaved round", "[cli]") {
 TEST_CASE("cli: a run that can't keep anything says so once and works", "[cli]") {
   const Workspace work;
   const Trained trained(work);
-  const RunResult result = tune()
+  const RunResult result = waco_tune()
                                .with(work.matrix(), "--op", "spmv", "--effort", "quick")
                                .with("--model", trained.model, "--index", trained.index)
                                .environment("XDG_CACHE_HOME", "/dev/null")
@@ -328,7 +328,7 @@ TEST_CASE("cli: every op is ranked by its built-in model and its index", "[cli]"
   const std::string samples = std::string(WACO_TEST_DATA_DIR) + "/../../data/samples/";
   for (const std::string op : {"spmv", "spmm", "sddmm", "mttkrp"}) {
     const std::string input = samples + (op == "mttkrp" ? "events.tns.gz" : "mesh_3dof.mtx.gz");
-    const RunResult result = tune().with(input, "--op", op, "--effort", "none", "--json").run();
+    const RunResult result = waco_tune().with(input, "--op", op, "--effort", "none", "--json").run();
     INFO(op << "\n" << result.err);
     REQUIRE(result.ok());
     const json document = json::parse(result.out);

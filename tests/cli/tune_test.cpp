@@ -66,7 +66,7 @@ TEST_CASE("cli: every op is tuned, documented and emitted as a kernel that passe
   for (const std::string op : {"spmv", "spmm", "sddmm", "mttkrp"}) {
     const std::string& input = op == "mttkrp" ? tensor : matrix;
     const std::string type = op == "spmm" ? "f64" : "f32";
-    Program program = tune().with(input, "--op", op, "--type", type, "--effort", "quick", "--json");
+    Program program = waco_tune().with(input, "--op", op, "--type", type, "--effort", "quick", "--json");
     if (op == "spmm" || op == "sddmm") program.with("--rhs", "20");
     const RunResult result =
         program.with("-o", work.path("plan.json"), "--emit", work.path("kernel.cpp")).run();
@@ -92,7 +92,7 @@ TEST_CASE("cli: what values a file has makes no difference", "[cli]") {
   const std::string matrix = work.write(
       "odd.mtx",
       "%%MatrixMarket matrix coordinate real general\n3 3 4\n1 1 nan\n1 2 1e300\n2 3 inf\n3 1 0\n");
-  const RunResult result = tune().with(matrix, "--op", "spmv", "--effort", "quick", "--json").run();
+  const RunResult result = waco_tune().with(matrix, "--op", "spmv", "--effort", "quick", "--json").run();
   INFO(result.err);
   REQUIRE(result.ok());
   CHECK_THAT(result.err, Catch::Contains("2 values are infinite or not a number"));
@@ -103,7 +103,7 @@ TEST_CASE("cli: effort none ranks, and neither compiles nor runs anything", "[cl
   Workspace work;
   const std::string matrix = work.matrix();
   const auto program = [&] {
-    return tune()
+    return waco_tune()
         .with(matrix, "--op", "spmv", "--effort", "none", "--json")
         .environment("XDG_CACHE_HOME", work.path("cache"));
   };
@@ -130,7 +130,7 @@ TEST_CASE("cli: a kernel is checked before it is emitted, whatever the effort", 
   Workspace work;
   const std::string matrix = work.matrix();
   const RunResult result =
-      tune()
+      waco_tune()
           .with(matrix, "--op", "spmv", "--effort", "none", "--emit", work.path("kernel.cpp"), "--json")
           .run();
   INFO(result.err);
@@ -178,13 +178,13 @@ TEST_CASE("cli: the kernel of CSR is emitted when the verdict is to stay on CSR"
     CHECK_THAT(emitted, Catch::Contains("schedule(dynamic, chunk)") && Catch::Contains(", 128, "));
 
     // The plan gives the same kernel again, with and without the matrix.
-    const RunResult again = codegen().with(plan, matrix, "-o", kernel).run();
+    const RunResult again = waco_codegen().with(plan, matrix, "-o", kernel).run();
     INFO(again.err);
     REQUIRE(again.ok());
     CHECK_THAT(again.err, Catch::Contains("verified"));
     const auto code = [](const std::string& text) { return text.substr(text.find("*/")); };
     CHECK(code(read_file(kernel)) == code(emitted));
-    const RunResult any = codegen().with(plan).run();
+    const RunResult any = waco_codegen().with(plan).run();
     REQUIRE(any.ok());
     CHECK(code(any.out) == code(emitted));
   }
@@ -212,10 +212,10 @@ exec c++ "$@"
         .environment("XDG_CACHE_HOME", work.path("cache"));
   };
   check_refused(
-      spoiled(tune().with(matrix, "--op", "spmv", "--effort", "quick", "-o", plan, "--emit", kernel)), 4,
+      spoiled(waco_tune().with(matrix, "--op", "spmv", "--effort", "quick", "-o", plan, "--emit", kernel)), 4,
       "never written");
-  check_refused(spoiled(codegen().with("--schedule", "spmv f32 | A: i:U k:C | loop: i k | par: serial",
-                                       matrix, "-o", kernel)),
+  check_refused(spoiled(waco_codegen().with("--schedule", "spmv f32 | A: i:U k:C | loop: i k | par: serial",
+                                            matrix, "-o", kernel)),
                 4, "never written");
   CHECK_FALSE(std::filesystem::exists(plan));
   CHECK_FALSE(std::filesystem::exists(kernel));
@@ -225,7 +225,7 @@ TEST_CASE("cli: matrices and lists come from stdin", "[cli]") {
   const Workspace work;
   const std::string matrix = work.matrix(), list = work.write("list", matrix + "\n"),
                     rest = work.write("rest", "absent.mtx\n" + matrix + "\n");
-  const auto rank = [] { return tune().with("--op", "spmv", "--effort", "none"); };
+  const auto rank = [] { return waco_tune().with("--op", "spmv", "--effort", "none"); };
   const RunResult named = rank().with(matrix, "--json").run();
   REQUIRE(named.ok());
   const json expected = json::parse(named.out).at("matrix").at("hash");
@@ -257,8 +257,8 @@ TEST_CASE("cli: outputs that can't be written are told before anything is done",
   Workspace work;
   const std::string missing = work.path("no/such/folder/x"), matrix = work.matrix();
   for (const char* option : {"-o", "--emit"}) {
-    check_refused(tune().with(work.path("unread.mtx"), "--op", "spmv", option, missing), 1, missing);
-    check_refused(tune().with(matrix, "--op", "spmv", option, work.path("")), 1, "is a folder");
+    check_refused(waco_tune().with(work.path("unread.mtx"), "--op", "spmv", option, missing), 1, missing);
+    check_refused(waco_tune().with(matrix, "--op", "spmv", option, work.path("")), 1, "is a folder");
   }
   CHECK(work.files() == std::vector<std::string>{"matrix.mtx"});
 }
@@ -267,15 +267,15 @@ TEST_CASE("cli: where files may not grow one line says so, and nothing is left b
   const Workspace work;
   const std::string matrix = work.matrix(), files = fmt::format("{}", fmt::join(work.files(), " "));
   const auto run = [](const Program& program) { return run_by_shell(program, "ulimit -f 1; exec \"$@\""); };
-  const RunResult kernel = run(codegen().with("--schedule", "spmv f32 | A: i:U k:C | loop: i k | par: serial",
-                                              "-o", work.path("k.cpp")));
+  const RunResult kernel = run(waco_codegen().with(
+      "--schedule", "spmv f32 | A: i:U k:C | loop: i k | par: serial", "-o", work.path("k.cpp")));
   INFO(kernel.err);
   CHECK(kernel.end.exited);
   CHECK(kernel.end.code == 1);
   CHECK_THAT(kernel.err,
              Catch::Contains("error: ") && Catch::Contains("k.cpp: can't be written: File too large"));
   const Program list =
-      tune().with("--op", "spmv", "--effort", "none", matrix, matrix + "x", "-o", work.path("r"));
+      waco_tune().with("--op", "spmv", "--effort", "none", matrix, matrix + "x", "-o", work.path("r"));
   const RunResult lines = run(list);
   INFO(lines.err);
   CHECK(lines.end.code == 1);
@@ -288,7 +288,7 @@ TEST_CASE("cli: where files may not grow one line says so, and nothing is left b
 TEST_CASE("cli: outputs that would replace each other or the input are refused", "[cli]") {
   const Workspace work;
   const std::string matrix = work.matrix(), content = read_file(matrix), other = work.path("x");
-  const auto tuned = [&] { return tune().with(matrix, "--op", "spmv", "--effort", "none"); };
+  const auto tuned = [&] { return waco_tune().with(matrix, "--op", "spmv", "--effort", "none"); };
   check_refused(tuned().with("-o", other, "--emit", work.path("./x")), 2, "the same file");
   std::filesystem::create_symlink(matrix, work.path("link"));
   for (const std::string& output : {matrix, work.path("./matrix.mtx"), work.path("link")})
@@ -310,19 +310,19 @@ TEST_CASE("cli: a file on stdin is an input as one that is named", "[cli]") {
     CHECK(run.end.code == 2);
     CHECK(run.err.find("is an input") != std::string::npos);
   };
-  const auto tuned = [] { return tune().with("--op", "spmv", "--effort", "none"); };
+  const auto tuned = [] { return waco_tune().with("--op", "spmv", "--effort", "none"); };
   for (const char* input : {"-", "/dev/stdin"}) refused(tuned().with(input, "-o", matrix), matrix);
   refused(tuned().with("--list", "-", "-o", matrix), matrix);
   CHECK(read_file(matrix) == content);
   REQUIRE(run_on(tuned().with("-", "-o", plan), matrix).ok());
-  refused(codegen().with("-", "-o", plan), plan);
+  refused(waco_codegen().with("-", "-o", plan), plan);
 }
 
 TEST_CASE("cli: plan and kernel are written even where stdout can't be", "[cli]") {
   const Workspace work;
   const std::string plan = work.path("plan.json"), kernel = work.path("kernel.cpp");
-  const RunResult result = run_into_full(
-      tune().with(work.matrix(), "--op", "spmv", "--effort", "none", "--json", "-o", plan, "--emit", kernel));
+  const RunResult result = run_into_full(waco_tune().with(work.matrix(), "--op", "spmv", "--effort", "none",
+                                                          "--json", "-o", plan, "--emit", kernel));
   INFO(result.err);
   CHECK(result.end.code == 1);
   CHECK(result.err.find("stdout can't be written") != std::string::npos);
@@ -333,7 +333,7 @@ TEST_CASE("cli: plan and kernel are written even where stdout can't be", "[cli]"
 TEST_CASE("cli: a stderr that can't be written takes nothing with it", "[cli]") {
   const Workspace work;
   const std::string matrix = work.matrix(), plan = work.path("plan.json"), lines = work.path("r.jsonl");
-  const auto ranked = [] { return tune().with("--op", "spmv", "--effort", "none"); };
+  const auto ranked = [] { return waco_tune().with("--op", "spmv", "--effort", "none"); };
   const RunResult one = run_into_full(ranked().with(matrix, "--json", "-o", plan), 2);
   CHECK(one.end.code == 0);
   CHECK(json::parse(one.out) == parse_file(plan));
@@ -354,7 +354,7 @@ TEST_CASE("cli: no file takes the place of a standard stream that is closed", "[
     INFO(closed);
     const std::string results = work.path("results.jsonl");
     const Program program =
-        tune().with("-v", "--op", "spmv", "--effort", "none", matrix, matrix + "x", "-o", results);
+        waco_tune().with("-v", "--op", "spmv", "--effort", "none", matrix, matrix + "x", "-o", results);
     CHECK(run_by_shell(program, fmt::format("exec \"$@\" {}", closed)).end.code == 6);
     const std::string text = read_file(results);
     CHECK(std::count(text.begin(), text.end(), '\n') == 2);
@@ -362,16 +362,16 @@ TEST_CASE("cli: no file takes the place of a standard stream that is closed", "[
     for (std::string line; std::getline(lines, line);) CHECK(json::accept(line));
     std::filesystem::remove(results);
   }
-  CHECK(run_by_shell(tune().with("-", "--op", "spmv"), "exec \"$@\" <&-").end.code == 3);
-  const Program printed = tune().with(matrix, "--op", "spmv", "--effort", "none", "--json");
+  CHECK(run_by_shell(waco_tune().with("-", "--op", "spmv"), "exec \"$@\" <&-").end.code == 3);
+  const Program printed = waco_tune().with(matrix, "--op", "spmv", "--effort", "none", "--json");
   CHECK(run_by_shell(printed, "exec \"$@\" >&-").end.code == 1);
 }
 
 TEST_CASE("cli: a program whose stdout nobody reads ends by SIGPIPE, with its files written", "[cli]") {
   const Workspace work;
   const std::string plan = work.path("plan.json");
-  const ProcessEnd end =
-      run_into_closed(tune().with(work.matrix(), "--op", "spmv", "--effort", "none", "--json", "-o", plan));
+  const ProcessEnd end = run_into_closed(
+      waco_tune().with(work.matrix(), "--op", "spmv", "--effort", "none", "--json", "-o", plan));
   INFO(end.describe());
   CHECK((!end.exited && end.code == SIGPIPE));
   CHECK(parse_file(plan).contains("best"));
@@ -379,7 +379,7 @@ TEST_CASE("cli: a program whose stdout nobody reads ends by SIGPIPE, with its fi
 
 TEST_CASE("cli: finalists keep the time that compiling them took", "[cli]") {
   Workspace work;
-  const RunResult result = tune()
+  const RunResult result = waco_tune()
                                .with(work.matrix(), "--effort", "quick", "--json", "--schedule",
                                      "spmv f32 | A: i:U k:C | loop: i k | par: i static x2")
                                .environment("XDG_CACHE_HOME", work.path("cache"))
@@ -393,7 +393,7 @@ TEST_CASE("cli: a given schedule is measured, and only that", "[cli]") {
   Workspace work;
   const std::string text = "spmv f64 | A: i1:U k:C i0:U [i/2] | loop: i1 k i0 | par: i1 static x2";
   const RunResult result =
-      tune().with(work.matrix(), "--schedule", text, "--effort", "quick", "--json").run();
+      waco_tune().with(work.matrix(), "--schedule", text, "--effort", "quick", "--json").run();
   INFO(result.err);
   REQUIRE(result.ok());
   const json document = json::parse(result.out);
@@ -407,7 +407,9 @@ TEST_CASE("cli: a given schedule with too much fill fails with its reason", "[cl
   const std::string text =
       "spmv f32 | A: i1:U k1:C i0:U k0:U [i/16 k/16] | loop: i1 k1 i0 k0 | par: i1 static x2";
   const RunResult result =
-      tune().with(work.matrix(), "--schedule", text, "--max-fill", "2", "--effort", "quick", "--json").run();
+      waco_tune()
+          .with(work.matrix(), "--schedule", text, "--max-fill", "2", "--effort", "quick", "--json")
+          .run();
   INFO(result.err);
   CHECK(result.end.code == 1);
   CHECK(result.err.find("no candidate could be run") != std::string::npos);
@@ -418,14 +420,15 @@ TEST_CASE("cli: a given schedule with too much fill fails with its reason", "[cl
 
   // So it is without timing, where every schedule is checked and the cheapest right one is the answer.
   const auto checked = [&](const std::vector<std::string>& schedules) {
-    Program program = tune().with(work.matrix(), "--max-fill", "2", "--effort", "none", "--json");
+    Program program = waco_tune().with(work.matrix(), "--max-fill", "2", "--effort", "none", "--json");
     for (const std::string& schedule : schedules) program.with("--schedule", schedule);
     return program.run();
   };
   CHECK(checked({text}).end.code == 1);
-  check_refused(tune().with(work.matrix(), "--max-fill", "2", "--effort", "none", "--schedule", text, "-q"),
-                1, "no plan could be run");
-  const RunResult listed = tune()
+  check_refused(
+      waco_tune().with(work.matrix(), "--max-fill", "2", "--effort", "none", "--schedule", text, "-q"), 1,
+      "no plan could be run");
+  const RunResult listed = waco_tune()
                                .with("--list", work.write("list", "\xef\xbb\xbf" + work.matrix() + "\n"),
                                      "--max-fill", "2", "--effort", "none", "--schedule", text, "-q")
                                .run();
@@ -445,7 +448,7 @@ TEST_CASE("cli: a given schedule with too much fill fails with its reason", "[cl
 
 TEST_CASE("cli: several matrices give a line each, and code 6 when one fails", "[cli]") {
   Workspace work;
-  const RunResult result = tune()
+  const RunResult result = waco_tune()
                                .with(work.matrix(), work.path("missing.mtx"), "--op", "spmv", "--effort",
                                      "none", "--check", "--jsonl")
                                .run();
@@ -461,8 +464,8 @@ TEST_CASE("cli: matrices without nonzeros, with one row and with one column are 
   const std::string header = "%%MatrixMarket matrix coordinate real general\n";
   for (const char* body : {"5 7 0\n", "1 9 2\n1 3 1.5\n1 9 2\n", "9 1 2\n3 1 1.5\n9 1 2\n"})
     for (const char* op : {"spmv", "spmm", "sddmm"}) {
-      Program program = tune().with(work.write("small.mtx", header + body), "--op", op, "--effort", "none",
-                                    "--check", "--json");
+      Program program = waco_tune().with(work.write("small.mtx", header + body), "--op", op, "--effort",
+                                         "none", "--check", "--json");
       const RunResult result = program.run();
       INFO(op << " " << body << result.err);
       REQUIRE(result.end.code == 0);
@@ -470,66 +473,66 @@ TEST_CASE("cli: matrices without nonzeros, with one row and with one column are 
     }
   // The kernel of an empty matrix takes operands and results that are null.
   const std::string empty = work.write("empty.mtx", header + "5 7 0\n"), kernel = work.path("kernel.cpp");
-  REQUIRE(tune().with(empty, "--op", "sddmm", "--effort", "none", "--emit", kernel).run().ok());
+  REQUIRE(waco_tune().with(empty, "--op", "sddmm", "--effort", "none", "--emit", kernel).run().ok());
   check_kernel(work, kernel, empty);
 }
 
 TEST_CASE("cli: a plan becomes a kernel again, checked on its matrix", "[cli]") {
   Workspace work;
   const std::string matrix = work.matrix();
-  REQUIRE(tune()
+  REQUIRE(waco_tune()
               .with(matrix, "--op", "spmm", "--rhs", "16", "--effort", "none", "-o", work.path("plan.json"))
               .run()
               .ok());
   const RunResult result =
-      codegen().with(work.path("plan.json"), matrix, "-o", work.path("kernel.cpp")).run();
+      waco_codegen().with(work.path("plan.json"), matrix, "-o", work.path("kernel.cpp")).run();
   INFO(result.err);
   REQUIRE(result.ok());
   CHECK(result.out.empty());
   CHECK(result.err.find("verified") != std::string::npos);
   check_kernel(work, work.path("kernel.cpp"), matrix);
 
-  const RunResult piped = run_on(codegen().with("-", matrix), work.path("plan.json"));
+  const RunResult piped = run_on(waco_codegen().with("-", matrix), work.path("plan.json"));
   INFO(piped.err);
   REQUIRE(piped.ok());
   CHECK(piped.out == read_file(work.path("kernel.cpp")));
-  check_refused(codegen().with("-", "-"), 2, "not both");
+  check_refused(waco_codegen().with("-", "-"), 2, "not both");
 
   // Without the matrix it takes as many positions as that needed.
   json plan = parse_file(work.path("plan.json"));
-  const std::string narrow = codegen().with(work.path("plan.json")).run().out;
+  const std::string narrow = waco_codegen().with(work.path("plan.json")).run().out;
   CHECK(narrow.find("#define WACO_POS int64_t") == std::string::npos);
   CHECK(narrow.find("pattern " + plan.at("matrix").at("hash").get<std::string>()) != std::string::npos);
   CHECK(narrow.find("fewer than 2^31 stored positions") != std::string::npos);
   plan.at("candidates")[0].at("num_stored") = int64_t{1} << 31;
-  const std::string wide = codegen().with(work.write("wide.json", plan.dump())).run().out;
+  const std::string wide = waco_codegen().with(work.write("wide.json", plan.dump())).run().out;
   CHECK(wide.find("#define WACO_POS int64_t") != std::string::npos);
 
   // Its vectors are those of the machine that tuned it.
   json& vector_bytes = plan.at("machine").at("vector_bytes");
   const std::string other = vector_bytes == 32 ? "16" : "32";
-  const std::string told = codegen().with(work.path("plan.json"), "--vector-bytes", other).run().out;
+  const std::string told = waco_codegen().with(work.path("plan.json"), "--vector-bytes", other).run().out;
   vector_bytes = std::stoi(other);
-  const RunResult tuned_there = codegen().with(work.write("other.json", plan.dump()), "-v").run();
+  const RunResult tuned_there = waco_codegen().with(work.write("other.json", plan.dump()), "-v").run();
   INFO(tuned_there.err);
   CHECK(tuned_there.err.find("vectors of " + other + " bytes, by which it was tuned") != std::string::npos);
   const auto code = [](const std::string& text) { return text.substr(text.find("*/")); };
   plan.at("candidates")[0].erase("num_stored");
-  CHECK(code(codegen().with(work.write("other.json", plan.dump())).run().out) == code(told));
+  CHECK(code(waco_codegen().with(work.write("other.json", plan.dump())).run().out) == code(told));
 
   // Results of a list give each matrix its own.
   const std::string list = work.write("list", "synthetic: stencil2d n=20\n" + matrix + "\n"),
                     results = work.path("results.jsonl");
-  REQUIRE(tune()
+  REQUIRE(waco_tune()
               .with("--list", list, "--op", "spmm", "--rhs", "16", "--effort", "none", "-o", results)
               .run()
               .ok());
-  const RunResult of_list = codegen().with(results, matrix, "-o", work.path("listed.cpp")).run();
+  const RunResult of_list = waco_codegen().with(results, matrix, "-o", work.path("listed.cpp")).run();
   INFO(of_list.err);
   REQUIRE(of_list.ok());
   CHECK(code(read_file(work.path("listed.cpp"))) == code(read_file(work.path("kernel.cpp"))));
-  check_refused(codegen().with(results), 2, "name a matrix");
-  const RunResult listed_piped = run_on(codegen().with("-", matrix), results);
+  check_refused(waco_codegen().with(results), 2, "name a matrix");
+  const RunResult listed_piped = run_on(waco_codegen().with("-", matrix), results);
   CHECK(listed_piped.end.code == 3);
   CHECK_THAT(listed_piped.err, Catch::Contains("is stdin") && Catch::Contains("name a file"));
 }
@@ -537,7 +540,7 @@ TEST_CASE("cli: a plan becomes a kernel again, checked on its matrix", "[cli]") 
 TEST_CASE("cli: waco-codegen writes a kernel for any matrix to stdout", "[cli]") {
   Workspace work;
   const RunResult result =
-      codegen()
+      waco_codegen()
           .with("--schedule", "sddmm f32 K=8 | A: i:C j:S | loop: i j k | par: i balanced x2", "--op",
                 "sddmm")
           .run();
@@ -550,7 +553,7 @@ TEST_CASE("cli: waco-codegen writes for the threads it is told", "[cli]") {
   const std::string parallel = "spmv f32 | A: i:U k:C | loop: i k | par: i static x2",
                     serial = "spmv f32 | A: i:U k:C | loop: i k | par: serial";
   const auto plan_of = [](const std::string& schedule, const std::string& threads) {
-    const RunResult result = codegen().with("--schedule", schedule, "--threads", threads).run();
+    const RunResult result = waco_codegen().with("--schedule", schedule, "--threads", threads).run();
     INFO(result.err);
     REQUIRE(result.ok());
     const std::string label = "#define WACO_PLAN_TEXT \"";
@@ -565,7 +568,7 @@ TEST_CASE("cli: waco-codegen writes for the threads it is told", "[cli]") {
 TEST_CASE("cli: what a time budget ended in a list is not done again", "[cli]") {
   Workspace work;
   const auto batch = [&] {
-    return tune()
+    return waco_tune()
         .with("--list", work.write("list", work.matrix() + "\n"), "--op", "spmv", "--effort", "quick")
         .with("--budget", "0.001", "-o", work.path("results.jsonl"))
         .run();
@@ -585,7 +588,7 @@ TEST_CASE("cli: a list is continued, faults are told item by item", "[cli]") {
   const std::string list = work.write(
       "list", "# three\n" + matrix + "\nsynthetic: stencil2d n=20\n" + work.path("missing.mtx") + "\n");
   const auto batch = [&] {
-    return tune().with("--list", list, "--op", "spmv", "--effort", "none", "--check");
+    return waco_tune().with("--list", list, "--op", "spmv", "--effort", "none", "--check");
   };
   const auto lines = [&] {
     std::vector<json> parsed;
@@ -619,12 +622,12 @@ TEST_CASE("cli: a list is continued, faults are told item by item", "[cli]") {
   CHECK(part.ok());
   CHECK(part.err.find("; shard 1/3 of 3 inputs") != std::string::npos);
   CHECK(read_file(work.path("part.1-of-3.jsonl")).find("stencil2d") != std::string::npos);
-  check_refused(tune().with("--op", "spmv"), 2, "name a matrix");
+  check_refused(waco_tune().with("--op", "spmv"), 2, "name a matrix");
   // One matrix, such as a pattern of names that only one matched: its plan would replace the results.
-  check_refused(tune().with(matrix, "--op", "spmv", "--effort", "none", "-o", results), 2,
+  check_refused(waco_tune().with(matrix, "--op", "spmv", "--effort", "none", "-o", results), 2,
                 "results of a list");
   CHECK(lines().size() == 4);
-  check_refused(tune().with(matrix, "--op", "spmv", "--shard", "0/2"), 2, "--shard");
+  check_refused(waco_tune().with(matrix, "--op", "spmv", "--shard", "0/2"), 2, "--shard");
   check_refused(batch().with("-o", list), 2, "is an input");
   check_refused(batch().with("-o", work.write("notes.txt", "of mine\n")), 3, "is not a result of waco-tune");
   std::filesystem::create_directory(work.path("empty"));
@@ -641,7 +644,8 @@ TEST_CASE("cli: a list that is continued tells names apart that are no UTF-8, an
   const std::string list = work.write("list", one + "\n" + two + "\n/dev/stdin\n/dev/fd/0\n");
   const auto said = [&](const char* text) {
     const RunResult run = run_on(
-        tune().with("--list", list, "--op", "spmv", "--effort", "none", "-o", work.path("results")), matrix);
+        waco_tune().with("--list", list, "--op", "spmv", "--effort", "none", "-o", work.path("results")),
+        matrix);
     INFO(run.err);
     CHECK(run.ok());
     CHECK(run.err.find(text) != std::string::npos);

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const schedule::Problem kSpmv{schedule::Op::kSpmv, schedule::ValueType::kF32, 1};
+const schedule::Problem kProblem{schedule::Op::kSpmv, schedule::ValueType::kF32, 1};
 
 fs::path note_in(const fs::path& folder) {
   for (const auto& file : fs::directory_iterator(folder))
@@ -87,13 +87,14 @@ TEST_CASE("noted_compilers: kernels are those of the last compiler that made fix
   const Noted noted;
   const matrix::SparseTensor tensor = testing::random_tensor({30, 20}, 100);
   try {
-    compiler_of_kernels(tensor, kSpmv, "", noted.kernels);
+    compiler_of_kernels(tensor, kProblem, "", noted.kernels);
     FAIL("no error");
   } catch (const EnvironmentError& error) {
     CHECK(error.code() == ExitCode::kCompiler);
     CHECK_THAT(error.what(), Catch::Contains("waco-tune --prepare 300 --op spmv"));
   }
-  REQUIRE(noted.cache.get(baseline_request(kSpmv, tensor.dims, 4), 60).ok());
+  REQUIRE(noted.cache.get(baseline_request(kProblem, tensor.dims, 4), 60).ok());
   note_compiler(Compiler::noted(testing::compiler().target(), "a later one"), noted.kernels);
-  CHECK(compiler_of_kernels(tensor, kSpmv, "", noted.kernels).identity() == testing::compiler().identity());
+  CHECK(compiler_of_kernels(tensor, kProblem, "", noted.kernels).identity() ==
+        testing::compiler().identity());
 }

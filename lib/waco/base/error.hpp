@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 
@@ -56,6 +57,12 @@ class EnvironmentError : public Error {
 /// Of a system call that failed: "<what>: <the system's reason>".
 inline EnvironmentError os_error(const std::string& what, int cause = errno) {
   return EnvironmentError(fmt::format("{}: {}", what, std::strerror(cause)));
+}
+
+/// Of one about a file: "<file>: <what>: <the system's reason>".
+inline EnvironmentError os_error(const std::filesystem::path& file, const char* what) {
+  const int cause = errno;
+  return os_error(fmt::format("{}: {}", file.string(), what), cause);
 }
 
 /// An input that needs more memory than this machine has for it.

@@ -110,10 +110,6 @@ bool continues_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
 }
 
-[[noreturn]] void fail(const fs::path& file, const char* what) {
-  throw os_error(fmt::format("{}: {}", file.string(), what));
-}
-
 }  // namespace
 
 fs::path temporary_name(const fs::path& file) {
@@ -181,7 +177,7 @@ FileReplacement::FileReplacement(const fs::path& file) : file_(file == "-" ? "st
     temporary_ = temporary_name(target_);
     to_ = Descriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   }
-  if (!to_) fail(file_, "can't be written");
+  if (!to_) throw os_error(file_, "can't be written");
   if (target.mode && !temporary_.empty()) (void)::fchmod(fd(), *target.mode & 07777);
 }
 
@@ -193,11 +189,11 @@ FileReplacement::~FileReplacement() {
 void FileReplacement::write(std::string_view content) {
   if (write_all(fd(), content)) return;
   if (errno == EPIPE) throw ReaderGone();
-  fail(file_, "can't be written");
+  throw os_error(file_, "can't be written");
 }
 
 void FileReplacement::sync() {
-  if (!temporary_.empty() && ::fsync(fd()) != 0) fail(file_, "can't be written");
+  if (!temporary_.empty() && ::fsync(fd()) != 0) throw os_error(file_, "can't be written");
 }
 
 void FileReplacement::commit() {
@@ -205,13 +201,13 @@ void FileReplacement::commit() {
   sync();
   if (::rename(temporary_.c_str(), target_.c_str()) == 0) return temporary_.clear();
   // A file that is mounted by itself, as into a container, can only be written in place.
-  if (errno != EBUSY && errno != EXDEV) fail(file_, "can't be replaced");
+  if (errno != EBUSY && errno != EXDEV) throw os_error(file_, "can't be replaced");
   std::error_code error;
   if (!fs::copy_file(temporary_, target_, fs::copy_options::overwrite_existing, error))
     throw EnvironmentError(fmt::format("{}: can't be replaced: {}", file_.string(), error.message()));
   // The temporary file has the only copy on the disk until then.
   const Descriptor copied(::open(target_.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!copied || ::fsync(copied.get()) != 0) fail(file_, "can't be written");
+  if (!copied || ::fsync(copied.get()) != 0) throw os_error(file_, "can't be written");
 }
 
 void check_can_be_written(const fs::path& file) {
@@ -231,18 +227,19 @@ void replace_folder(const fs::path& fresh, const fs::path& folder) {
   fs::path target = fs::canonical(folder, error);
   if (error) target = folder;                                // nothing there
   if (::rename(fresh.c_str(), target.c_str()) == 0) return;  // or an empty folder
-  if (errno != ENOTEMPTY && errno != EEXIST) fail(folder, "can't be replaced");
+  if (errno != ENOTEMPTY && errno != EEXIST) throw os_error(folder, "can't be replaced");
   fs::path old = fresh;
   if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) != 0) {
     // Not every file system can exchange names: for a moment there is no folder, never a half one.
-    if (errno != EINVAL && errno != ENOSYS) fail(folder, "can't be replaced");
+    if (errno != EINVAL && errno != ENOSYS) throw os_error(folder, "can't be replaced");
     old = temporary_name(target);
-    if (::rename(target.c_str(), old.c_str()) != 0) fail(folder, "can't be replaced");
+    if (::rename(target.c_str(), old.c_str()) != 0) throw os_error(folder, "can't be replaced");
     if (::rename(fresh.c_str(), target.c_str()) != 0) {
       const int cause = errno;
       const bool is_back = ::rename(old.c_str(), target.c_str()) == 0;
       errno = cause;
-      fail(is_back ? folder : old, is_back ? "can't be replaced" : "could be neither replaced nor put back");
+      throw os_error(is_back ? folder : old,
+                     is_back ? "can't be replaced" : "could be neither replaced nor put back");
     }
   }
   fs::remove_all(old, error);  // the old content; what stays behind does no harm

@@ -21,14 +21,6 @@
 
 namespace waco {
 namespace fs = std::filesystem;
-namespace {
-
-[[noreturn]] void fail(const fs::path& file, const char* what) {
-  throw os_error(fmt::format("{}: {}", file.string(), what));
-}
-
-}  // namespace
-
 fs::path cache_folder() {
   const char* xdg = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
@@ -62,9 +54,9 @@ void make_private_folder(const fs::path& folder) {
     throw EnvironmentError(
         fmt::format("{}: can't be created: {}", folder.parent_path().string(), error.message()));
   }
-  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) fail(folder, "can't be created");
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) throw os_error(folder, "can't be created");
   struct stat status {};
-  if (::stat(folder.c_str(), &status) != 0) fail(folder, "can't be examined");
+  if (::stat(folder.c_str(), &status) != 0) throw os_error(folder, "can't be examined");
   if (!S_ISDIR(status.st_mode)) throw EnvironmentError(fmt::format("{}: is not a folder", folder.string()));
   if (status.st_uid != ::geteuid()) {
     throw EnvironmentError(fmt::format(
@@ -87,16 +79,16 @@ std::vector<fs::directory_entry> list_folder(const fs::path& folder) {
 
 std::string read_file(const fs::path& file) {
   const Descriptor fd = open_to_read(file);
-  if (!fd) fail(file, "can't be opened");
+  if (!fd) throw os_error(file, "can't be opened");
   struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) fail(file, "can't be read");
+  if (::fstat(fd.get(), &status) != 0) throw os_error(file, "can't be read");
   // The size is only a first guess: that of pipes and of files in /proc is 0, and files grow.
   std::string content(static_cast<size_t>(std::max<off_t>(0, status.st_size)) + 1, '\0');
   size_t size = 0;
   for (;;) {
     if (size == content.size()) content.resize(2 * size);
     const ssize_t count = read_awaited(fd.get(), content.data() + size, content.size() - size, file.string());
-    if (count < 0) fail(file, "can't be read");
+    if (count < 0) throw os_error(file, "can't be read");
     if (count == 0) break;
     size += static_cast<size_t>(count);
   }
@@ -134,7 +126,7 @@ std::string read_input_file(const fs::path& file) {
 
 LockFile::LockFile(const fs::path& file, const std::string& held)
     : file_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
-  if (!file_) fail(file, "can't be written");
+  if (!file_) throw os_error(file, "can't be written");
   if (::flock(file_.get(), LOCK_EX | LOCK_NB) == 0) return;
   if (errno == EWOULDBLOCK) throw EnvironmentError(held);
   spdlog::warn("{}: can't be locked here; take care that only one run uses the folder", file.string());
@@ -180,7 +172,7 @@ TemporaryFolder::TemporaryFolder(std::string_view prefix) {
   fs::path base = fs::temp_directory_path(error);
   if (error) base = "/tmp";
   std::string name = (base / fmt::format("{}XXXXXX", prefix)).string();
-  if (::mkdtemp(name.data()) == nullptr) fail(base, "no temporary folder can be created in it");
+  if (::mkdtemp(name.data()) == nullptr) throw os_error(base, "no temporary folder can be created in it");
   path_ = name;
   all.add(path_);
 }

@@ -31,7 +31,7 @@ double share(int64_t part, int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-double rounded(double value) {
+double to_four_places(double value) {
   return std::round(value * 1e4) / 1e4;
 }
 
@@ -122,10 +122,10 @@ nlohmann::ordered_json to_json(const Summary& summary) {
           {"splits", summary.per_split},
           {"strata", strata},
           {"censored", summary.num_censored},
-          {"within_2x_of_best_share", rounded(share(summary.num_within_2x, summary.num_records))},
-          {"best_speedup", rounded(summary.best_speedup)},
-          {"sample_spread", rounded(summary.sample_spread)},
-          {"rejected_share", rounded(summary.rejected_share)}};
+          {"within_2x_of_best_share", to_four_places(share(summary.num_within_2x, summary.num_records))},
+          {"best_speedup", to_four_places(summary.best_speedup)},
+          {"sample_spread", to_four_places(summary.sample_spread)},
+          {"rejected_share", to_four_places(summary.rejected_share)}};
 }
 
 std::string to_text(const Summary& summary) {

@@ -16,16 +16,16 @@ namespace {
 
 constexpr int64_t kPanelNonzeros = 4096;
 constexpr int64_t kMostPanels = 16;
-constexpr int kTableBits = 15;
+constexpr int kSeenBits = 15;
 constexpr int kLeftOut = 63;  // as a shift: every coordinate becomes 0
-constexpr std::array<int64_t, 6> kGaps{1, 4, 16, 256, 4096, INT64_MAX};
+constexpr std::array<int64_t, 6> kFiberGaps{1, 4, 16, 256, 4096, INT64_MAX};
 
 /// Cells of 2^shift in each mode.
-struct CellShape {
+struct NamedCells {
   const char* name;
   std::array<int, 3> shift;
 };
-constexpr std::array<CellShape, 33> kCells{{
+constexpr std::array<NamedCells, 33> kCells{{
     {"slices", {0, kLeftOut, kLeftOut}},
     {"fibers", {0, 0, kLeftOut}},
     {"fibers_1", {0, kLeftOut, 0}},
@@ -62,17 +62,17 @@ constexpr std::array<CellShape, 33> kCells{{
 }};
 
 /// What was found in one panel, or in all of them.
-struct PanelCounts {
+struct FiberCounts {
   std::array<int64_t, kCells.size()> cells{};
-  std::array<int64_t, kGaps.size()> middle_gaps{}, inner_gaps{};
+  std::array<int64_t, kFiberGaps.size()> middle_gaps{}, inner_gaps{};
   std::array<int64_t, 16> fibers_of_bits{};  ///< fibers by bit_width(length) - 1
   int64_t nonzeros = 0;
   double squared_lengths = 0;  ///< of fibers
   int64_t longest_fiber = 0;
 
-  void operator+=(const PanelCounts& other) {
+  void operator+=(const FiberCounts& other) {
     for (size_t c = 0; c < cells.size(); ++c) cells[c] += other.cells[c];
-    for (size_t g = 0; g < kGaps.size(); ++g) {
+    for (size_t g = 0; g < kFiberGaps.size(); ++g) {
       middle_gaps[g] += other.middle_gaps[g];
       inner_gaps[g] += other.inner_gaps[g];
     }
@@ -85,16 +85,16 @@ struct PanelCounts {
 
 size_t gap_bin(int64_t gap) {
   size_t bin = 0;
-  while (gap > kGaps[bin]) ++bin;
+  while (gap > kFiberGaps[bin]) ++bin;
   return bin;
 }
 
-class PanelCounter {
+class FiberCounter {
  public:
-  explicit PanelCounter(const matrix::SparseTensor& tensor) : tensor_(tensor) {}
+  explicit FiberCounter(const matrix::SparseTensor& tensor) : tensor_(tensor) {}
 
-  PanelCounts count(int64_t begin, int64_t end) {
-    PanelCounts counts;
+  FiberCounts count(int64_t begin, int64_t end) {
+    FiberCounts counts;
     counts.nonzeros = end - begin;
     for (size_t c = 0; c < kCells.size(); ++c) counts.cells[c] = count_cells(kCells[c].shift, begin, end);
     count_fibers(begin, end, counts);
@@ -115,7 +115,7 @@ class PanelCounter {
     return found;
   }
 
-  void count_fibers(int64_t begin, int64_t end, PanelCounts& counts) const {
+  void count_fibers(int64_t begin, int64_t end, FiberCounts& counts) const {
     const std::vector<int64_t>&i = tensor_.coords[0], &k = tensor_.coords[1], &l = tensor_.coords[2];
     int64_t start = begin;
     for (int64_t n = begin + 1; n <= end; ++n) {
@@ -136,7 +136,7 @@ class PanelCounter {
   }
 
   const matrix::SparseTensor& tensor_;
-  StampSet seen_{kTableBits};
+  StampSet seen_{kSeenBits};
 };
 
 /// Panels of about kPanelNonzeros that begin with a slice where slices are short, otherwise with a fiber.
@@ -169,24 +169,24 @@ std::vector<std::pair<int64_t, int64_t>> choose_panels(const matrix::SparseTenso
   return panels;
 }
 
-PanelCounts count_all(const matrix::SparseTensor& tensor, int threads) {
+FiberCounts count_panels(const matrix::SparseTensor& tensor, int threads) {
   const auto panels = choose_panels(tensor);
-  std::vector<PanelCounts> counts(panels.size());
+  std::vector<FiberCounts> counts(panels.size());
   for_each_parallel(
-      static_cast<int64_t>(panels.size()), threads, [&] { return PanelCounter(tensor); },
-      [&](int64_t number, PanelCounter& counter) {
+      static_cast<int64_t>(panels.size()), threads, [&] { return FiberCounter(tensor); },
+      [&](int64_t number, FiberCounter& counter) {
         const auto p = static_cast<size_t>(number);
         counts[p] = counter.count(panels[p].first, panels[p].second);
       });
-  PanelCounts total;
-  for (const PanelCounts& panel : counts) total += panel;
+  FiberCounts total;
+  for (const FiberCounts& panel : counts) total += panel;
   return total;
 }
 
 }  // namespace
 
 void add_fiber_features(const matrix::SparseTensor& tensor, int threads, FeatureList& features) {
-  const PanelCounts counts = count_all(tensor, threads);
+  const FiberCounts counts = count_panels(tensor, threads);
   const auto nonzeros = static_cast<double>(counts.nonzeros);
   for (size_t c = 0; c < kCells.size(); ++c)
     features.add_log_ratio(kCells[c].name, static_cast<double>(counts.cells[c]), nonzeros);
@@ -198,8 +198,9 @@ void add_fiber_features(const matrix::SparseTensor& tensor, int threads, Feature
   for (size_t bits = 0; bits < 8; ++bits)
     features.add_share(fmt::format("fiber_length_bits_{}", bits),
                        static_cast<double>(counts.fibers_of_bits[bits]), fibers);
-  for (size_t g = 0; g < kGaps.size(); ++g) {
-    const std::string limit = g + 1 < kGaps.size() ? fmt::format("to_{}", kGaps[g]) : std::string("longer");
+  for (size_t g = 0; g < kFiberGaps.size(); ++g) {
+    const std::string limit =
+        g + 1 < kFiberGaps.size() ? fmt::format("to_{}", kFiberGaps[g]) : std::string("longer");
     features.add_share("inner_gap_" + limit, static_cast<double>(counts.inner_gaps[g]), nonzeros);
     features.add_share("middle_gap_" + limit, static_cast<double>(counts.middle_gaps[g]), nonzeros);
   }

@@ -22,7 +22,7 @@ std::string file_of(const std::string& header, size_t data_bytes) {
   return content + header + std::string(data_bytes, '\1');
 }
 
-class Folder {
+class WeightsFile {
  public:
   std::filesystem::path put(const std::string& content) {
     waco::write_file_atomically(file, content);
@@ -44,7 +44,7 @@ TensorFile sample() {
 }  // namespace
 
 TEST_CASE("tensor_file: tensors are read back bit by bit", "[model]") {
-  Folder folder;
+  WeightsFile folder;
   const TensorFile written = sample();
   written.write(folder.file);
   const TensorFile read = TensorFile::read(folder.file);
@@ -59,7 +59,7 @@ TEST_CASE("tensor_file: tensors are read back bit by bit", "[model]") {
 }
 
 TEST_CASE("tensor_file: equal tensors give equal bytes, in whatever order they came", "[model]") {
-  Folder folder;
+  WeightsFile folder;
   sample().write(folder.file);
   const std::string first = waco::read_file(folder.file);
   TensorFile other;
@@ -72,7 +72,7 @@ TEST_CASE("tensor_file: equal tensors give equal bytes, in whatever order they c
 }
 
 TEST_CASE("tensor_file: a file cut anywhere is refused", "[model]") {
-  Folder folder;
+  WeightsFile folder;
   sample().write(folder.file);
   const std::string whole = waco::read_file(folder.file);
   for (size_t size = 0; size < whole.size(); ++size) {
@@ -83,7 +83,7 @@ TEST_CASE("tensor_file: a file cut anywhere is refused", "[model]") {
 }
 
 TEST_CASE("tensor_file: headers that lie are refused", "[model]") {
-  Folder folder;
+  WeightsFile folder;
   const auto entry = [](const char* dtype, const char* shape, const char* offsets) {
     return std::string("{\"t\": {\"dtype\": \"") + dtype + "\", \"shape\": " + shape +
            ", \"data_offsets\": " + offsets + "}}";
@@ -118,7 +118,7 @@ TEST_CASE("tensor_file: headers that lie are refused", "[model]") {
 }
 
 TEST_CASE("tensor_file: a header length beyond the file is refused without taking the memory", "[model]") {
-  Folder folder;
+  WeightsFile folder;
   for (const uint64_t length : {uint64_t{9}, uint64_t{1} << 40, ~uint64_t{0}, ~uint64_t{0} - 7}) {
     std::string content(8, '\0');
     std::memcpy(content.data(), &length, 8);
@@ -127,7 +127,7 @@ TEST_CASE("tensor_file: a header length beyond the file is refused without takin
 }
 
 TEST_CASE("tensor_file: metadata of other writers is passed over", "[model]") {
-  Folder folder;
+  WeightsFile folder;
   const std::string header =
       R"({"__metadata__": {"format": "pt"}, "t": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}   )";
   CHECK(TensorFile::read(folder.put(file_of(header, 8))).tensors().size() == 1);
