@@ -53,27 +53,37 @@ std::vector<const Example*> all(const std::vector<Example>& examples) {
 
 }  // namespace
 
-TEST_CASE("clustered_cost: what twins take beyond what is expected, in the middle of the patterns",
+TEST_CASE("clustered_costs: what twins take beyond what is expected, in the middle of the patterns of a size",
           "[train]") {
   std::vector<Example> examples;
-  const auto add = [&](size_t n, float excess) {
+  const auto add = [&](size_t n, float excess, int64_t rhs = kProblem.rhs) {
     // CSR and the points are expected to take half the time each with clustered rows: log2 -1 and -1.
     const auto gain = static_cast<float>(-2 * model::kClusteredGainKept);
     examples.push_back(example(fmt::format("{}", n), false, 5, 6, -0.5, -1));
+    examples.back().group.problem.rhs = rhs;
     examples.push_back(example(fmt::format("{}", n), true, 4, 5, -1.5, -1 + gain + excess));
+    examples.back().group.problem.rhs = rhs;
   };
   for (size_t n = 0; n + 1 < kLeastPatterns; ++n) add(n, 0.25F);
-  CHECK(!clustered_cost(all(examples)));  // too few
-  add(kLeastPatterns, 5);                 // an outlier
-  REQUIRE(clustered_cost(all(examples)));
-  CHECK(*clustered_cost(all(examples)) == Approx(std::exp2(0.25)));
+  add(kLeastPatterns, 1, 256);
+  CHECK(clustered_costs(all(examples)).empty());  // too few of either size
+  add(kLeastPatterns, 5);                         // an outlier
+  const std::vector<model::ClusteredCost> costs = clustered_costs(all(examples));
+  REQUIRE(costs.size() == 1);
+  CHECK(costs[0].row_bytes == 4 * kProblem.rhs);
+  CHECK(costs[0].factor == Approx(std::exp2(0.25)));
+  for (size_t n = 0; n < kLeastPatterns; ++n) add(n, 0, 256);
+  CHECK(clustered_costs(all(examples)).size() == 2);
+  CHECK(clustered_costs(all(examples))[1].row_bytes == 1024);
+  CHECK(clustered_costs(all(examples))[1].factor == Approx(1));
 
   // What has no twin, of another machine or not timed to the end, says nothing.
+  examples.resize(2 * kLeastPatterns + 2);
   for (Example& one : examples)
     if (!one.group.clustered) one.group.machine = 1;
-  CHECK(!clustered_cost(all(examples)));
+  CHECK(clustered_costs(all(examples)).empty());
   for (Example& one : examples) one.group.machine = 1;
-  REQUIRE(clustered_cost(all(examples)));
+  CHECK(clustered_costs(all(examples)).size() == 1);
   for (Label& label : examples[0].group.labels) label.censored = true;
-  CHECK(!clustered_cost(all(examples)));
+  CHECK(clustered_costs(all(examples)).empty());
 }

@@ -14,6 +14,7 @@
 #include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
 #include "waco/codegen/arranged.hpp"
+#include "waco/schedule/kinship.hpp"
 #include "waco/schedule/storage_size.hpp"
 
 using namespace waco;
@@ -25,7 +26,7 @@ TEST_CASE("ranking: what is sure to be within the limits is, by exact counts", "
     options.problem = {schedule::Op::kSpmv, schedule::ValueType::kF32, 1};
     options.max_fill = max_fill;
     tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
-    const auto candidates = ranking.search(10, 600, 10);
+    const auto candidates = ranking.search(10, 600, {.num_sure = 10});
     REQUIRE(!candidates.empty());
     const pattern::PatternCounts counts(tensor);
     for (const tune::Candidate& candidate : candidates) {
@@ -43,9 +44,9 @@ TEST_CASE("ranking: what only an earlier search returned is still found as a nei
   options.problem = {schedule::Op::kSpmv, schedule::ValueType::kF32, 1};
   tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
   std::set<std::string> earlier;
-  for (const tune::Candidate& candidate : ranking.search(1000, 2000, 0))
+  for (const tune::Candidate& candidate : ranking.search(1000, 2000, {.num_sure = 0}))
     earlier.insert(schedule::to_text(candidate.measurement.point));
-  const auto best = ranking.search(1, 2000, 1);
+  const auto best = ranking.search(1, 2000, {.num_sure = 1});
   REQUIRE(best.size() == 1);
   const auto neighbours = ranking.neighbours({best[0].measurement.point}, {}, 100000);
   CHECK(std::any_of(neighbours.begin(), neighbours.end(), [&](const tune::Candidate& candidate) {
@@ -58,7 +59,7 @@ TEST_CASE("ranking: neighbours that share what measured slower than predicted co
   tune::TuneOptions options;
   options.problem = {schedule::Op::kSpmm, schedule::ValueType::kF32, 32};
   tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
-  std::vector<tune::Candidate> measured = ranking.search(10, 2000, 10);
+  std::vector<tune::Candidate> measured = ranking.search(10, 2000, {.num_sure = 10});
   REQUIRE(measured.size() == 10);
   const auto is_stream = [](const tune::Candidate& candidate) {
     return candidate.measurement.point.compute.stream;
@@ -91,7 +92,7 @@ TEST_CASE("ranking: the closed-form model names what a learned one does not find
   tune::TuneOptions options;
   options.problem = {schedule::Op::kSpmm, schedule::ValueType::kF32, 32};
   tune::Ranking closed_form(tensor, options, 2, test::server_ceilings(2));
-  REQUIRE(!closed_form.search(10, 2000, 10).empty());
+  REQUIRE(!closed_form.search(10, 2000, {.num_sure = 10}).empty());
   CHECK(closed_form.second_opinions(2, 2000).empty());
   const tune::TuneOptions options_without_model = options;
   // Of random weights: what it ranks first is good by chance at most.
@@ -100,7 +101,7 @@ TEST_CASE("ranking: the closed-form model names what a learned one does not find
   options.learned = search::Learned::open(folder.path() / "model", {}, 2);
   options.search = "neighbours";
   tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
-  const auto firsts = ranking.search(8, 2000, 8);
+  const auto firsts = ranking.search(8, 2000, {.num_sure = 8});
   const auto others = ranking.second_opinions(2, 2000);
   REQUIRE(firsts.size() == 8);
   REQUIRE(others.size() == 2);
@@ -130,7 +131,7 @@ TEST_CASE("ranking: rows are clustered where their order wastes the cache, and o
   };
   const auto num_clustered = [&](const matrix::SparseTensor& tensor, bool may_cluster) {
     tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
-    const auto found = ranking.search(8, 1000, 8, may_cluster);
+    const auto found = ranking.search(8, 1000, {.num_sure = 8, .may_cluster = may_cluster});
     REQUIRE(found.size() == 8);
     CHECK(std::is_sorted(found.begin(), found.end(), [](const auto& a, const auto& b) {
       return *a.predicted_cost_ns < *b.predicted_cost_ns;
@@ -148,7 +149,7 @@ TEST_CASE("ranking: rows are clustered where their order wastes the cache, and o
   options.subspace = schedule::Subspace::kAll;
 
   tune::Ranking ranking(shuffled, options, 2, test::server_ceilings(2));
-  const auto best = ranking.search(1, 1000, 1);
+  const auto best = ranking.search(1, 1000, {.num_sure = 1});
   REQUIRE(is_clustered(best[0]));
   const auto neighbours = ranking.neighbours({best[0].measurement.point}, {}, 10000);
   schedule::SuperSchedule twin = best[0].measurement.point;
@@ -175,7 +176,7 @@ TEST_CASE("ranking: skewed points are looked at where diagonals are filled, and 
   };
   const auto num_skewed = [&](const matrix::SparseTensor& tensor, bool thoroughly) {
     tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
-    const auto found = ranking.search(8, 1000, 8, true, !thoroughly);
+    const auto found = ranking.search(8, 1000, {.num_sure = 8, .sparing = !thoroughly});
     REQUIRE(found.size() == 8);
     CHECK(std::is_sorted(found.begin(), found.end(), [](const auto& a, const auto& b) {
       return *a.predicted_cost_ns < *b.predicted_cost_ns;
@@ -197,7 +198,7 @@ TEST_CASE("ranking: skewed points are looked at where diagonals are filled, and 
   options.problem = {schedule::Op::kSpmv, schedule::ValueType::kF32, 1};
   const matrix::SparseTensor tensor = band(3000, 1);
   tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
-  const auto best = ranking.search(1, 1000, 1);
+  const auto best = ranking.search(1, 1000, {.num_sure = 1});
   REQUIRE(is_skewed(best[0]));
   const auto neighbours = ranking.neighbours({best[0].measurement.point}, {}, 10000);
   CHECK(neighbours.size() > 5);
@@ -224,7 +225,9 @@ TEST_CASE("ranking: clustered points cost more by what the model knows of its ma
   test::write_random_model(folder.path() / "model", options.problem.op, 1);
   const auto cost = [&](std::optional<double> clustered_cost) {
     auto manifest = nlohmann::ordered_json::parse(read_file(folder.path() / "model" / "model.json"));
-    manifest["clustered_cost"] = clustered_cost ? nlohmann::ordered_json(*clustered_cost) : nullptr;
+    manifest["clustered_costs"] = nlohmann::ordered_json::array();
+    if (clustered_cost)
+      manifest["clustered_costs"].push_back({{"row_bytes", 1024}, {"factor", *clustered_cost}});
     write_file_atomically(folder.path() / "model" / "model.json", manifest.dump());
     options.learned = search::Learned::open(folder.path() / "model", {}, 2);
     tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
@@ -234,6 +237,34 @@ TEST_CASE("ranking: clustered points cost more by what the model knows of its ma
   };
   CHECK(cost(2) == Approx(2 * cost(1)));
   CHECK(cost(std::nullopt) > cost(1));
+}
+
+TEST_CASE("ranking: points of little known families cost more where nobody measures", "[tune]") {
+  const matrix::SparseTensor tensor = test::uniform(800, 800, 6000, 3);
+  tune::TuneOptions options;
+  options.problem = {schedule::Op::kSpmm, schedule::ValueType::kF32, 64};
+  const TemporaryFolder folder;
+  test::write_random_model(folder.path() / "model", options.problem.op, 1);
+  // The first of a search, where the model has learned from `num_patterns` patterns of the family that it
+  // would put first, and of no other family.
+  const auto first = [&](const std::string& family, int64_t num_patterns, bool cautious) {
+    auto manifest = nlohmann::ordered_json::parse(read_file(folder.path() / "model" / "model.json"));
+    manifest["families"] = {{family, num_patterns}};
+    write_file_atomically(folder.path() / "model" / "model.json", manifest.dump());
+    options.learned = search::Learned::open(folder.path() / "model", {}, 2);
+    tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
+    return ranking.search(1, 3000, {.cautious = cautious}).at(0);
+  };
+  const tune::Candidate bold = first("none", 1, false), all_unknown = first("none", 1, true);
+  CHECK(*all_unknown.predicted_cost_ns == Approx(1.4 * *bold.predicted_cost_ns));
+  CHECK(all_unknown.measurement.point == bold.measurement.point);
+  const std::string family = schedule::threaded_family(bold.measurement.point);
+  CHECK(*first(family, 3, true).predicted_cost_ns == Approx(1.2 * *bold.predicted_cost_ns));
+  CHECK(*first(family, 10, false).predicted_cost_ns == *bold.predicted_cost_ns);
+  // A family that is known well passes one that is not.
+  const std::string csr = schedule::threaded_family(schedule::csr_point(options.problem, 2));
+  REQUIRE(csr != family);
+  CHECK(*first(csr, 1000000, true).predicted_cost_ns <= 1.4 * *bold.predicted_cost_ns);
 }
 
 TEST_CASE("ranking: clustered points given by hand are judged by what they store", "[tune]") {

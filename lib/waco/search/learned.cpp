@@ -1,6 +1,7 @@
 // Opening a model with its index, and asking it of one pattern.
 #include "waco/search/learned.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <utility>
@@ -35,14 +36,21 @@ std::string Learned::hash() const {
   return hash;
 }
 
-std::optional<double> Learned::clustered_cost() const {
+std::optional<double> Learned::clustered_cost(const schedule::Problem& problem) const {
   double log_sum = 0, count = 0;
   const auto add = [&](const model::LearnedModel& one) {
-    if (const std::optional<double> cost = one.clustered_cost()) log_sum += std::log(*cost), count += 1;
+    if (const std::optional<double> cost = one.experience().clustered_cost(problem))
+      log_sum += std::log(*cost), count += 1;
   };
   add(model);
   for (const OtherModel& other : others) add(other.model);
   return count > 0 ? std::optional(std::exp(log_sum / count)) : std::nullopt;
+}
+
+std::optional<int64_t> Learned::patterns_of(const schedule::SuperSchedule& point) const {
+  std::optional<int64_t> most = model.experience().patterns_of(point);
+  for (const OtherModel& other : others) most = std::max(most, other.model.experience().patterns_of(point));
+  return most;
 }
 
 std::shared_ptr<Learned> Learned::open(const std::filesystem::path& model, const std::filesystem::path& index,

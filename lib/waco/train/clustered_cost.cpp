@@ -50,29 +50,35 @@ std::map<std::string, Times> times_of(const Example& example) {
 
 }  // namespace
 
-std::optional<double> clustered_cost(const std::vector<const Example*>& examples) {
-  std::map<std::string, const Example*> given;
+std::vector<model::ClusteredCost> clustered_costs(const std::vector<const Example*>& examples) {
+  std::map<std::string, std::vector<const Example*>> given;  // those of one matrix are of several files
   for (const Example* example : examples)
-    if (!example->group.clustered) given.emplace(key_of(example->group), example);
-  std::vector<double> excesses;
+    if (!example->group.clustered) given[key_of(example->group)].push_back(example);
+  std::map<int64_t, std::vector<double>> excesses;  // by the bytes of a dense row
   for (const Example* example : examples) {
     const auto same = example->group.clustered ? given.find(key_of(example->group)) : given.end();
     if (same == given.end()) continue;
-    const std::map<std::string, Times> as_is = times_of(*same->second), clustered = times_of(*example);
+    const std::map<std::string, Times> clustered = times_of(*example);
     double sum = 0, count = 0;
-    for (const auto& [text, twin] : clustered) {
-      const auto point = as_is.find(text);
-      if (point == as_is.end()) continue;
-      const double gain = twin.expected - point->second.expected;
-      sum += twin.measured - point->second.measured - model::kClusteredGainKept * gain;
-      count += 1;
-    }
-    if (count > 0) excesses.push_back(sum / count);
+    for (const Example* as_is : same->second)
+      for (const auto& [text, point] : times_of(*as_is)) {
+        const auto twin = clustered.find(text);
+        if (twin == clustered.end()) continue;
+        const double gain = twin->second.expected - point.expected;
+        sum += twin->second.measured - point.measured - model::kClusteredGainKept * gain;
+        count += 1;
+      }
+    const schedule::Problem& problem = example->group.problem;
+    if (count > 0) excesses[problem.rhs * schedule::value_bytes(problem.type)].push_back(sum / count);
   }
-  if (excesses.size() < kLeastPatterns) return std::nullopt;
-  const auto middle = excesses.begin() + static_cast<int64_t>(excesses.size() / 2);
-  std::nth_element(excesses.begin(), middle, excesses.end());
-  return std::exp2(*middle);
+  std::vector<model::ClusteredCost> costs;
+  for (auto& [row_bytes, of_size] : excesses) {
+    if (of_size.size() < kLeastPatterns) continue;
+    const auto middle = of_size.begin() + static_cast<int64_t>(of_size.size() / 2);
+    std::nth_element(of_size.begin(), middle, of_size.end());
+    costs.push_back({row_bytes, std::exp2(*middle)});
+  }
+  return costs;
 }
 
 }  // namespace waco::train

@@ -1,17 +1,18 @@
 // What clustered rows cost on a machine, from points that were timed with rows in both orders.
 #pragma once
 
-#include <optional>
 #include <vector>
 
+#include "waco/model/learned/experience.hpp"
 #include "waco/train/data/preparation.hpp"
 
 namespace waco::train {
 
-/// The factor by which clustered points take longer than model::ClosedFormModel::clustered_share expects: the
-/// median over patterns, of each in the mean of the points that are in a group with clustered rows and in one
-/// of the same machine and problem without. Nothing where there are fewer than kLeastPatterns patterns.
-std::optional<double> clustered_cost(const std::vector<const Example*>& examples);
+/// The factor by which clustered points take longer than model::ClosedFormModel::clustered_share expects, by
+/// the bytes of a dense row: the median over patterns, of each in the mean of the points that are in a group
+/// with clustered rows and in one of the same machine and problem without. Sizes of fewer than kLeastPatterns
+/// patterns are left out.
+std::vector<model::ClusteredCost> clustered_costs(const std::vector<const Example*>& examples);
 
 inline constexpr size_t kLeastPatterns = 16;
 

@@ -69,8 +69,6 @@ nlohmann::ordered_json ModelFolder::write(const Network& network, const ModelDes
     types.emplace(schedule::name(example->group.problem.type));
     sizes.insert(example->group.problem.rhs);
   }
-  nlohmann::ordered_json clustered_cost;
-  if (model.clustered_cost) clustered_cost = *model.clustered_cost;
   nlohmann::ordered_json manifest = {{"format", waco::model::kModelFormat},
                                      {"version", waco::model::kModelVersion},
                                      {"created_by", model.created_by},
@@ -83,11 +81,11 @@ nlohmann::ordered_json ModelFolder::write(const Network& network, const ModelDes
                                      {"encoding_version", schedule::kEncodingVersion},
                                      {"feature_version", pattern::kFeatureVersion},
                                      {"terms_version", waco::model::kTermsVersion},
-                                     {"clustered_cost", clustered_cost},
                                      {"weights_hash", content_hash(tensors)},
                                      {"dataset", model.dataset},
                                      {"training", model.training},
                                      {"metrics", model.metrics}};
+  manifest.update(to_json(model.experience));
   json.write(artifact_text(manifest));
   weights.sync();
   json.sync();

@@ -3,11 +3,11 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "waco/base/files.hpp"
+#include "waco/model/learned/experience.hpp"
 #include "waco/train/data/preparation.hpp"
 #include "waco/train/network/network.hpp"
 
@@ -20,7 +20,7 @@ struct ModelDescription {
   schedule::Op op = schedule::Op::kSpmv;
   std::string extractor;
   std::vector<const Example*> learned_from;  ///< types and sizes of their problems are listed
-  std::optional<double> clustered_cost;      ///< nothing: not known
+  waco::model::Experience experience;
   nlohmann::ordered_json dataset, training, metrics;
 };
 

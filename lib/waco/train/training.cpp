@@ -6,6 +6,7 @@
 #include <torch/utils.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -15,6 +16,7 @@
 #include "waco/model/conv/conv_networks.hpp"
 #include "waco/model/learned/extractor.hpp"
 #include "waco/model/learned/learned_model.hpp"
+#include "waco/schedule/kinship.hpp"
 #include "waco/train/clustered_cost.hpp"
 #include "waco/train/model_folder.hpp"
 #include "waco/train/trainer.hpp"
@@ -273,6 +275,17 @@ ordered_json calibrate_and_judge(Network& network, const Data& data, const LossO
   return compare_models(network, judged, costs_of(network, judged, loss));
 }
 
+/// Patterns that each family of points was timed on.
+std::map<std::string, int64_t> families_of(const Examples& examples) {
+  std::map<std::string, std::set<std::string>> patterns;
+  for (const Example* example : examples)
+    for (const schedule::SuperSchedule& point : example->group.points)
+      patterns[schedule::threaded_family(point)].insert(example->group.matrix_hash);
+  std::map<std::string, int64_t> families;
+  for (const auto& [family, hashes] : patterns) families[family] = std::ssize(hashes);
+  return families;
+}
+
 /// All but the metrics.
 ModelDescription describe(const TrainingOptions& options, const TrainerOptions& training, const Data& data,
                           const std::string& fingerprint, const History& history) {
@@ -282,7 +295,7 @@ ModelDescription describe(const TrainingOptions& options, const TrainerOptions& 
   model.op = data.records.op;
   model.extractor = options.extractor;
   model.learned_from = data.training;
-  model.clustered_cost = clustered_cost(data.training);
+  model.experience = {clustered_costs(data.training), families_of(data.training)};
   model.dataset = data_json(data, options.data.resplit);
   model.training = recipe_json(options, training);
   model.training["fingerprint"] = fingerprint;
@@ -331,7 +344,7 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
     learned_from.merge(names_in(first_model, "training_originals"));
     model.dataset["training_originals"] = learned_from;
     if (!tells_what_it_learned_from(first_model)) model.dataset["training_originals_partial"] = true;
-    if (!model.clustered_cost) model.clustered_cost = waco::model::clustered_cost_of(first_model);
+    model.experience.add_earlier(waco::model::experience_of(first_model));
   }
   model.metrics = calibrate_and_judge(network, data, training.loss);
   const ordered_json manifest = folder.write(network, model);

@@ -132,7 +132,7 @@ std::vector<measure::CompileRequest> choose_kernels(const TuneOptions& tuning, c
     if (static_cast<double>(tensor.num_nonzeros()) > kLargeCorpusPattern || tensor.num_nonzeros() == 0)
       continue;
     Ranking ranking(tensor, tuning, threads, ceilings);
-    const auto candidates = ranking.search(options.candidates, evaluations, 0);
+    const auto candidates = ranking.search(options.candidates, evaluations, {.num_sure = 0});
     for (size_t n = 0; n < candidates.size(); ++n)
       ballot.vote(candidates[n].measurement.point, tensor, 1 / (3 + static_cast<double>(n)));
   }

@@ -16,6 +16,7 @@
 #include "waco/base/machine.hpp"
 #include "waco/codegen/arranged.hpp"
 #include "waco/pattern/diagonals.hpp"
+#include "waco/tune/cautious_model.hpp"
 #include "waco/tune/prediction_errors.hpp"
 #include "waco/tune/row_orders.hpp"
 
@@ -32,9 +33,9 @@ using schedule::SuperSchedule;
 constexpr double kSkewedCost = 1.6;
 
 /// By which clustered points take longer than expected where no model knows it of its machine
-/// (clustered_cost): results are no longer written row after row. Of SpMV, of which there are no such
-/// records, 90 points on a Zen 3 took 1.25 times as long; of the other operations 449 points took 1.16 times
-/// as long.
+/// (Experience::clustered_costs): results are no longer written row after row. Of SpMV, of which there are no
+/// such records, 90 points on a Zen 3 took 1.25 times as long; of the other operations 449 points took 1.16
+/// times as long.
 constexpr double kClusteredCost = 1.1, kClusteredSpmvCost = 1.25;
 
 /// Of the best points with rows as they are, those by which the two orders are compared.
@@ -190,7 +191,8 @@ std::vector<double> Ranking::costs_ns(std::span<const SuperSchedule> points) {
 }
 
 double Ranking::clustered_cost() const {
-  const std::optional<double> known = options_.learned ? options_.learned->clustered_cost() : std::nullopt;
+  const std::optional<double> known =
+      options_.learned ? options_.learned->clustered_cost(options_.problem) : std::nullopt;
   return known.value_or(options_.problem.op == schedule::Op::kSpmv ? kClusteredSpmvCost : kClusteredCost);
 }
 
@@ -220,18 +222,18 @@ Candidate Ranking::candidate(const SuperSchedule& point, double cost_ns) {
 }
 
 std::vector<Candidate> Ranking::search_order(Arrangement arrangement, int num_results, int64_t evaluations,
-                                             size_t num_sure) {
+                                             const Manner& manner) {
   PatternCosts& costs = costs_of(arrangement);
   const auto search = search::make_search(options_.search, costs.query());
   const auto allowed = [&](const SuperSchedule& point) { return may_be_tried(arranged(point, arrangement)); };
   const double cost_ns = costs.cost_unit_ns() * handicap(arrangement);
+  CautiousModel model(costs.costs(), manner.cautious ? options_.learned.get() : nullptr);
   std::vector<Candidate> candidates;
-  for (const search::Scored& found :
-       search->run(space_, costs.costs(), allowed, evaluations, random_, num_results)) {
+  for (const search::Scored& found : search->run(space_, model, allowed, evaluations, random_, num_results)) {
     const SuperSchedule point = arranged(found.point, arrangement);
     if (returned_.contains(schedule::to_text(point)))
       continue;  // the same but for what the arrangement leaves out
-    if (candidates.size() >= num_sure || costs.feasible(point))
+    if (candidates.size() >= manner.num_sure || costs.feasible(point))
       candidates.push_back(candidate(point, found.cost * cost_ns));
   }
   return candidates;
@@ -254,17 +256,16 @@ std::vector<Candidate> Ranking::skewed_candidates(size_t num_results, size_t num
   return candidates;
 }
 
-std::vector<Candidate> Ranking::search(int num_results, int64_t evaluations, size_t num_sure,
-                                       bool may_cluster, bool sparingly) {
+std::vector<Candidate> Ranking::search(int num_results, int64_t evaluations, const Manner& manner) {
   returned_.clear();
   std::vector<std::vector<Candidate>> found;
-  found.push_back(search_order(Arrangement::kGiven, num_results, evaluations, num_sure));
-  if (may_cluster) consider_clustering(found[0]);
-  consider_skewing(sparingly);
+  found.push_back(search_order(Arrangement::kGiven, num_results, evaluations, manner));
+  if (manner.may_cluster) consider_clustering(found[0]);
+  consider_skewing(manner.sparing);
   if (is_arranged(Arrangement::kClustered))
-    found.push_back(search_order(Arrangement::kClustered, num_results, evaluations, num_sure));
+    found.push_back(search_order(Arrangement::kClustered, num_results, evaluations, manner));
   const auto num_wanted = static_cast<size_t>(num_results);
-  if (is_arranged(Arrangement::kSkewed)) found.push_back(skewed_candidates(num_wanted, num_sure));
+  if (is_arranged(Arrangement::kSkewed)) found.push_back(skewed_candidates(num_wanted, manner.num_sure));
   std::vector<Candidate> all = cheapest_of(std::move(found), num_wanted);
   returned_.clear();
   for (const Candidate& kept : all) returned_.insert(schedule::to_text(kept.measurement.point));

@@ -17,6 +17,15 @@
 
 namespace waco::tune {
 
+/// How a search goes about it.
+struct Manner {
+  size_t num_sure = 1;  ///< first results whose storage is known exactly and within the limits; that of the
+                        ///< others is only estimated
+  bool may_cluster = true;  ///< rows are clustered in a second search where that seems to pay
+  bool sparing = false;     ///< skewed points are looked at only where diagonals are filled very well
+  bool cautious = false;    ///< points of families that the learned model has seen little of cost more
+};
+
 class Ranking {
  public:
   /// Keeps references to `tensor` and `options`.
@@ -27,13 +36,9 @@ class Ranking {
   /// followed or returned, after the limits.
   void keep_to(search::Feasible usable) { usable_ = std::move(usable); }
 
-  /// The best points of a search over the whole space, cheapest first. With `may_cluster`, and where that
-  /// seems to pay, rows are clustered in a second search; where diagonals are filled well, skewed points are
-  /// looked at (`sparingly`: only where they are filled very well); and the best of all are returned. Of the
-  /// first `num_sure` the storage is known exactly and within the limits; that of the others is only
-  /// estimated. Forgets what earlier calls returned.
-  std::vector<Candidate> search(int num_results, int64_t evaluations, size_t num_sure,
-                                bool may_cluster = true, bool sparingly = false);
+  /// The best points of a search over the whole space, cheapest first, of one over clustered rows, and of the
+  /// skewed ones. Forgets what earlier calls returned.
+  std::vector<Candidate> search(int num_results, int64_t evaluations, const Manner& manner = {});
 
   /// The best points of a search by the closed-form model alone that search() has not returned: a learned
   /// model may never rank first what it underrates. None where no learned model ranks.
@@ -86,7 +91,7 @@ class Ranking {
   void arrange(schedule::Arrangement arrangement, bool has_to_be_worth_it);
   PatternCosts& costs_of(schedule::Arrangement arrangement);
   std::vector<Candidate> search_order(schedule::Arrangement arrangement, int num_results, int64_t evaluations,
-                                      size_t num_sure);
+                                      const Manner& manner);
   std::vector<Candidate> skewed_candidates(size_t num_results, size_t num_sure);
   std::vector<double> costs_ns(std::span<const schedule::SuperSchedule> points);
   double clustered_cost() const;

@@ -125,18 +125,20 @@ void Run::search(Effort effort) {
   set_effort(effort);
   const int64_t evaluations = evaluations_of(effort);
   std::vector<Candidate>& candidates = result_.candidates;
-  const bool clusters = may_cluster(effort);
-  const bool sparingly = effort == Effort::kNone && tensor_.num_nonzeros() > kManyNonzeros;
+  const bool measures = effort != Effort::kNone;
+  Manner manner;
+  manner.may_cluster = may_cluster(effort);
+  manner.sparing = !measures && tensor_.num_nonzeros() > kManyNonzeros;
+  manner.cautious = !measures;
   const auto find_first = [&](int wanted) {
     // Whatever is measured or is the answer has to be within the limits for certain.
-    const size_t num_sure = effort == Effort::kNone ? 1 : static_cast<size_t>(wanted);
+    manner.num_sure = measures ? static_cast<size_t>(wanted) : 1;
     // Where too few of them have a kernel there are more further down in rank.
     for (const int64_t looked_at : {evaluations, std::max(kMostEvaluations, evaluations)}) {
       result_.num_without_kernel = 0;
       lacking_.clear();
-      candidates = ranking_->search(wanted, looked_at, num_sure, clusters, sparingly);
-      if (result_.num_without_kernel == 0 || effort == Effort::kNone || std::ssize(candidates) >= wanted)
-        return;
+      candidates = ranking_->search(wanted, looked_at, manner);
+      if (result_.num_without_kernel == 0 || !measures || std::ssize(candidates) >= wanted) return;
     }
   };
   const int num_opinions = options_.learned ? plan_.second_opinions() : 0;

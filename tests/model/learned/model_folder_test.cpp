@@ -97,8 +97,12 @@ TEST_CASE("model_folder: manifests of other kinds and versions are refused", "[m
        {nlohmann::ordered_json(3), nlohmann::ordered_json::array(), nlohmann::ordered_json{{"cpu", 5}},
         nlohmann::ordered_json{{"cpu", "A"}, {"caches", "no"}}})
     refuses("wrong kind", [&](auto& m) { m["machine"] = machine; });
-  refuses("wrong kind", [](auto& m) { m["clustered_cost"] = "high"; });
-  refuses("clustered_cost is not positive", [](auto& m) { m["clustered_cost"] = 0; });
+  refuses("wrong kind", [](auto& m) { m["clustered_costs"] = {1.1}; });
+  refuses("clustered rows is not positive", [](auto& m) {
+    m["clustered_costs"] = {{{"row_bytes", 128}, {"factor", 0}}};
+  });
+  refuses("wrong kind", [](auto& m) { m["families"] = {{"i0k1 |i1k1j1 | i1", "many"}}; });
+  refuses("patterns is negative", [](auto& m) { m["families"] = {{"i0k1 |i1k1j1 | i1", -1}}; });
   refuses("wrong kind", [](auto& m) { m["dataset"] = 5; });
   refuses("wrong kind", [](auto& m) { m["dataset"] = {{"machines", 5}}; });
   refuses("wrong kind", [](auto& m) { m["dataset"] = {{"validation_originals", {1, 2}}}; });

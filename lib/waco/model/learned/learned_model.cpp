@@ -127,7 +127,11 @@ class FolderReader {
   void check_origin() const {
     (void)manifest_.at("weights_hash").get<std::string>();
     (void)machines_of(manifest_);
-    if (!(clustered_cost_of(manifest_).value_or(1) > 0)) fail("its clustered_cost is not positive");
+    try {
+      (void)experience_of(manifest_);
+    } catch (const UsageError& error) {
+      fail(error.what());
+    }
     const nlohmann::json dataset = manifest_.value("dataset", nlohmann::json::object());
     for (const char* side : {"training_originals", "validation_originals"})
       (void)dataset.value(side, std::vector<std::string>());
@@ -159,12 +163,6 @@ class FolderReader {
 
 }  // namespace
 
-std::optional<double> clustered_cost_of(const nlohmann::json& manifest) {
-  const auto found = manifest.find("clustered_cost");
-  if (found == manifest.end() || found->is_null()) return std::nullopt;
-  return found->get<double>();
-}
-
 CorrectionWeights::CorrectionWeights(const TensorFile& file, int hidden_size)
     : terms(file, "terms", static_cast<int>(cost_feature_names().size())),
       term_layer(file, "correct.terms", -1, terms.size()),
@@ -178,6 +176,7 @@ CorrectionWeights::CorrectionWeights(const TensorFile& file, int hidden_size)
 LearnedModel::Weights::Weights(nlohmann::json json, std::string model_hash, schedule::Op model_op,
                                std::string_view extractor_name, const TensorFile& file)
     : manifest(std::move(json)),
+      experience(experience_of(manifest)),
       hash(std::move(model_hash)),
       op(model_op),
       extractor(make_extractor(extractor_name, schedule::sparse_order(op), file)),
@@ -215,8 +214,8 @@ schedule::Op LearnedModel::op() const {
   return weights_->op;
 }
 
-std::optional<double> LearnedModel::clustered_cost() const {
-  return clustered_cost_of(manifest());
+const Experience& LearnedModel::experience() const {
+  return weights_->experience;
 }
 
 std::vector<Machine> LearnedModel::machines() const {

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "waco/matrix/sparse_tensor.hpp"
 #include "waco/model/closed_form.hpp"
 #include "waco/model/cost_model.hpp"
+#include "waco/model/learned/experience.hpp"
 #include "waco/model/learned/tensor_file.hpp"
 #include "waco/pattern/pattern_features.hpp"
 #include "waco/schedule/super_schedule.hpp"
@@ -35,9 +35,6 @@ inline constexpr double kClosedFormShare = 0.15;
 /// model.json of a folder. Throws InputError when the folder holds no model, one of a newer version, or one
 /// of another op, extractor or version of encoding, terms or features than this program has.
 nlohmann::json read_model_manifest(const std::filesystem::path& folder);
-/// By which clustered points take longer on the machine of a model with this manifest than
-/// ClosedFormModel::clustered_share expects; nothing where it is not known.
-std::optional<double> clustered_cost_of(const nlohmann::json& manifest);
 /// Its weights. Throws InputError too when they are not those that the manifest describes, or no numbers.
 TensorFile read_model_weights(const std::filesystem::path& folder);
 
@@ -60,9 +57,8 @@ class LearnedModel {
   const nlohmann::json& manifest() const;  ///< model.json
   /// Those whose records it learned from, as far as the manifest tells.
   std::vector<Machine> machines() const;
-  /// By which clustered points take longer on its machine than ClosedFormModel::clustered_share expects;
-  /// nothing where its records do not tell.
-  std::optional<double> clustered_cost() const;
+  /// What it says of the records that it learned from.
+  const Experience& experience() const;
   /// Hash of weights and manifest, which an index names to be tied to this model.
   const std::string& hash() const;
   int embedding_size() const;  ///< E

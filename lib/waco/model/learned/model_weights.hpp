@@ -25,6 +25,7 @@ struct CorrectionWeights {
 
 struct LearnedModel::Weights {
   nlohmann::json manifest;
+  Experience experience;
   std::string hash;
   schedule::Op op;
   std::unique_ptr<Extractor> extractor;
