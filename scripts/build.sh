@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Configures and builds a preset (default: release), in build-PRESET; or "programs", in build: all but waco-train and the tests,
-# which needs fewer libraries, and without -Werror, unless that folder is configured otherwise already. Further arguments are the
+# which needs fewer libraries, without -Werror and several files at a time, unless that folder is configured otherwise already. Further arguments are the
 # targets to build. Quiet unless it fails; JOBS sets the number of compilers that run at once.
 set -euo pipefail
 unset CDPATH  # cd would look there first, and print where it went

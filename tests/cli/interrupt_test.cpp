@@ -51,7 +51,6 @@ void check_out_of_time(const RunResult& result) {
   CHECK(document.at("best").at("verified") == true);
 }
 
-/// None where there is no file.
 }  // namespace
 
 TEST_CASE("cli: a killed run leaves whole files or none, and the next run works", "[cli]") {

@@ -58,7 +58,7 @@ inline Program waco_codegen() {
   return Program("waco-codegen");
 }
 
-/// The documents of a file of JSON Lines.
+/// The documents of a file of JSON Lines; none where there is no file.
 inline std::vector<nlohmann::json> lines_of(const std::string& file) {
   std::vector<nlohmann::json> lines;
   std::ifstream in(file);

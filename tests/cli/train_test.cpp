@@ -100,6 +100,8 @@ TEST_CASE("cli: waco-train writes a model, reports its metrics and draws curves"
   CHECK(manifest.at("op") == "spmv");
   CHECK(manifest.at("weights_hash") == content_hash(read_file(small.path("model/weights.safetensors"))));
   CHECK(manifest.at("dataset").at("validation").at("records") == 32);
+  CHECK(manifest.at("clustered_costs") == json::array());
+  CHECK(!manifest.at("families").empty());
   CHECK_FALSE(std::filesystem::exists(small.path("model/checkpoint")));
   const std::string page = read_file(small.path("curves.html"));
   CHECK(page.find("<svg") != std::string::npos);
@@ -290,6 +292,10 @@ TEST_CASE("cli: judging by matrices that a model may have learned from is told",
   const std::set<std::string> before = learned("model"), after = learned("next");
   CHECK(std::includes(after.begin(), after.end(), before.begin(), before.end()));
   CHECK(after.size() > before.size());
+  const json known = parse_file(small.path("model") + "/model.json").at("families"),
+             more = parse_file(small.path("next") + "/model.json").at("families");
+  for (const auto& [family, patterns] : known.items())
+    if (patterns > 1) CHECK(more.at(family) >= patterns.get<int64_t>() / 2);
 
   // A model that does not say it is known by what it was judged by.
   json manifest = parse_file(small.path("model") + "/model.json");

@@ -64,7 +64,7 @@ chmod +x bin/cmake
 JOBS=3 expect 0 "" on_path tree/scripts/build.sh programs waco-tune
 JOBS=3 expect 0 "" on_path tree/scripts/build.sh
 diff cmake - <<'END'
--S . -B build -DWACO_TESTS=OFF -DWACO_TRAIN=OFF
+-S . -B build -DWACO_TESTS=OFF -DWACO_TRAIN=OFF -DCMAKE_UNITY_BUILD=ON
 --build build --parallel 3 --target waco-tune
 --preset release
 --build build-release --parallel 3

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -239,32 +240,44 @@ TEST_CASE("ranking: clustered points cost more by what the model knows of its ma
   CHECK(cost(std::nullopt) > cost(1));
 }
 
-TEST_CASE("ranking: points of little known families cost more where nobody measures", "[tune]") {
+TEST_CASE("ranking: where nobody measures, points of little known families come later", "[tune]") {
   const matrix::SparseTensor tensor = test::uniform(800, 800, 6000, 3);
   tune::TuneOptions options;
   options.problem = {schedule::Op::kSpmm, schedule::ValueType::kF32, 64};
   const TemporaryFolder folder;
   test::write_random_model(folder.path() / "model", options.problem.op, 1);
-  // The first of a search, where the model has learned from `num_patterns` patterns of the family that it
-  // would put first, and of no other family.
-  const auto first = [&](const std::string& family, int64_t num_patterns, bool cautious) {
+  // What a search finds by a model that has learned from so many patterns of the families.
+  const auto found = [&](const std::map<std::string, int64_t>& families, bool cautious) {
     auto manifest = nlohmann::ordered_json::parse(read_file(folder.path() / "model" / "model.json"));
-    manifest["families"] = {{family, num_patterns}};
+    manifest["families"] = families;
     write_file_atomically(folder.path() / "model" / "model.json", manifest.dump());
     options.learned = search::Learned::open(folder.path() / "model", {}, 2);
     tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
-    return ranking.search(1, 3000, {.cautious = cautious}).at(0);
+    return ranking.search(40, 3000, {.num_sure = 0, .cautious = cautious});
   };
-  const tune::Candidate bold = first("none", 1, false), all_unknown = first("none", 1, true);
-  CHECK(*all_unknown.predicted_cost_ns == Approx(1.4 * *bold.predicted_cost_ns));
-  CHECK(all_unknown.measurement.point == bold.measurement.point);
-  const std::string family = schedule::threaded_family(bold.measurement.point);
-  CHECK(*first(family, 3, true).predicted_cost_ns == Approx(1.2 * *bold.predicted_cost_ns));
-  CHECK(*first(family, 10, false).predicted_cost_ns == *bold.predicted_cost_ns);
-  // A family that is known well passes one that is not.
-  const std::string csr = schedule::threaded_family(schedule::csr_point(options.problem, 2));
-  REQUIRE(csr != family);
-  CHECK(*first(csr, 1000000, true).predicted_cost_ns <= 1.4 * *bold.predicted_cost_ns);
+  const auto family_of = [](const tune::Candidate& candidate) {
+    return schedule::threaded_family(candidate.measurement.point);
+  };
+  const std::vector<tune::Candidate> bold = found({{"none", 1}}, false);
+  REQUIRE(bold.size() > 10);
+  CHECK(bold[0].doubt == 1);
+  // All unknown: the same order, and predictions as they are.
+  const std::vector<tune::Candidate> doubted = found({{"none", 1}}, true);
+  CHECK(doubted[0].measurement.point == bold[0].measurement.point);
+  CHECK(doubted[0].doubt == Approx(1.4));
+  CHECK(*doubted[0].predicted_cost_ns == Approx(*bold[0].predicted_cost_ns));
+  CHECK(found({{family_of(bold[0]), 3}}, true)[0].doubt == Approx(1.2));
+  // Without the keys nothing is doubted.
+  CHECK(found({}, true)[0].doubt == 1);
+  // A family that is known well comes before a better one that is not.
+  const auto other = std::ranges::find_if(bold, [&](const tune::Candidate& candidate) {
+    return family_of(candidate) != family_of(bold[0]) &&
+           *candidate.predicted_cost_ns < 1.3 * *bold[0].predicted_cost_ns;
+  });
+  REQUIRE(other != bold.end());
+  const std::vector<tune::Candidate> known = found({{family_of(*other), 1000000}}, true);
+  CHECK(family_of(known[0]) == family_of(*other));
+  CHECK(*known[0].predicted_cost_ns > *bold[0].predicted_cost_ns);
 }
 
 TEST_CASE("ranking: clustered points given by hand are judged by what they store", "[tune]") {

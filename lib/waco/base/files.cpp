@@ -21,6 +21,7 @@
 
 namespace waco {
 namespace fs = std::filesystem;
+
 fs::path cache_folder() {
   const char* xdg = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");

@@ -22,7 +22,8 @@ struct Kinship {
 };
 Kinship kinship(const SuperSchedule& point);
 
-/// The family and the loop that threads share: what differs in kind to a cost model, too.
+/// The family and the loop that threads share: what differs in kind to a cost model, too. The text is kept in
+/// model folders.
 std::string threaded_family(const SuperSchedule& point);
 
 }  // namespace waco::schedule

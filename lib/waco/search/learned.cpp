@@ -1,7 +1,6 @@
 // Opening a model with its index, and asking it of one pattern.
 #include "waco/search/learned.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <utility>
@@ -45,12 +44,6 @@ std::optional<double> Learned::clustered_cost(const schedule::Problem& problem) 
   add(model);
   for (const OtherModel& other : others) add(other.model);
   return count > 0 ? std::optional(std::exp(log_sum / count)) : std::nullopt;
-}
-
-std::optional<int64_t> Learned::patterns_of(const schedule::SuperSchedule& point) const {
-  std::optional<int64_t> most = model.experience().patterns_of(point);
-  for (const OtherModel& other : others) most = std::max(most, other.model.experience().patterns_of(point));
-  return most;
 }
 
 std::shared_ptr<Learned> Learned::open(const std::filesystem::path& model, const std::filesystem::path& index,

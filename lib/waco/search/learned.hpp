@@ -35,9 +35,6 @@ struct Learned {
   std::string hash() const;
   /// By which clustered points take longer than expected: the mean of what those say that know it.
   std::optional<double> clustered_cost(const schedule::Problem& problem) const;
-  /// Patterns that points of this one's family were timed on, of the model that knows most of it; nothing
-  /// where none tells.
-  std::optional<int64_t> patterns_of(const schedule::SuperSchedule& point) const;
 
   /// Reads the model, and the index unless that path is empty; what the index lacks is made and cached.
   /// Throws InputError when one of them can't be used, or they do not belong together.

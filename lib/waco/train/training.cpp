@@ -6,7 +6,6 @@
 #include <torch/utils.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 
@@ -16,8 +15,7 @@
 #include "waco/model/conv/conv_networks.hpp"
 #include "waco/model/learned/extractor.hpp"
 #include "waco/model/learned/learned_model.hpp"
-#include "waco/schedule/kinship.hpp"
-#include "waco/train/clustered_cost.hpp"
+#include "waco/train/experience.hpp"
 #include "waco/train/model_folder.hpp"
 #include "waco/train/trainer.hpp"
 #include "waco/train/training_data.hpp"
@@ -273,17 +271,6 @@ ordered_json calibrate_and_judge(Network& network, const Data& data, const LossO
   network.set_calibration(offset, slope);
   const Examples& judged = data.validation.empty() ? data.training : data.validation;
   return compare_models(network, judged, costs_of(network, judged, loss));
-}
-
-/// Patterns that each family of points was timed on.
-std::map<std::string, int64_t> families_of(const Examples& examples) {
-  std::map<std::string, std::set<std::string>> patterns;
-  for (const Example* example : examples)
-    for (const schedule::SuperSchedule& point : example->group.points)
-      patterns[schedule::threaded_family(point)].insert(example->group.matrix_hash);
-  std::map<std::string, int64_t> families;
-  for (const auto& [family, hashes] : patterns) families[family] = std::ssize(hashes);
-  return families;
 }
 
 /// All but the metrics.

@@ -1,4 +1,4 @@
-// Costs of points that nobody measures before they are used.
+// An order of points that nobody measures before they are used.
 #pragma once
 
 #include <span>
@@ -13,9 +13,11 @@ namespace waco::tune {
 /// families (schedule::threaded_family) that it has seen on few patterns: these cost more here.
 class CautiousModel : public model::CostModel {
  public:
-  /// Keeps references; `learned` is what `model` ranks by, and may be null.
+  /// Keeps references; `learned` is what `model` ranks by, or null: then costs are as they are.
   CautiousModel(model::CostModel& model, const search::Learned* learned) : model_(model), learned_(learned) {}
   std::vector<double> costs(std::span<const schedule::SuperSchedule> points) override;
+  /// By which the point costs more than `model` says: at least 1.
+  double doubt(const schedule::SuperSchedule& point) const;
 
  private:
   model::CostModel& model_;

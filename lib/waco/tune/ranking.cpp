@@ -59,7 +59,7 @@ schedule::SpaceLimits limits(const TuneOptions& options, int threads) {
 /// but not of one that is hopeless.
 std::vector<Candidate> cheapest_of(std::vector<std::vector<Candidate>> found, size_t num_wanted) {
   constexpr double kHopeless = 1.5;
-  const auto cost = [](const Candidate& candidate) { return *candidate.predicted_cost_ns; };
+  const auto cost = [](const Candidate& candidate) { return *candidate.predicted_cost_ns * candidate.doubt; };
   double least = std::numeric_limits<double>::infinity();
   size_t total = 0;
   for (const std::vector<Candidate>& some : found) {
@@ -115,13 +115,13 @@ void Ranking::consider_clustering(const std::vector<Candidate>& best) {
 
 /// Skews columns where short pieces of diagonals are filled well: so well that it is sure to pay where the
 /// costs of looking are limited.
-void Ranking::consider_skewing(bool sparingly) {
+void Ranking::consider_skewing(bool is_sparing) {
   constexpr int64_t kRows = 16;
   constexpr double kMostFill = 2.6, kSureToPay = 1.5;
   if (options_.problem.op != schedule::Op::kSpmv || options_.subspace == schedule::Subspace::kSchedule ||
       is_arranged(Arrangement::kSkewed) || tensor_.num_nonzeros() == 0)
     return;
-  if (pattern::fill_of_diagonals(tensor_, kRows) <= (sparingly ? kSureToPay : kMostFill) &&
+  if (pattern::fill_of_diagonals(tensor_, kRows) <= (is_sparing ? kSureToPay : kMostFill) &&
       can_be_arranged(Arrangement::kSkewed))
     arrange(Arrangement::kSkewed, false);
 }
@@ -233,8 +233,10 @@ std::vector<Candidate> Ranking::search_order(Arrangement arrangement, int num_re
     const SuperSchedule point = arranged(found.point, arrangement);
     if (returned_.contains(schedule::to_text(point)))
       continue;  // the same but for what the arrangement leaves out
-    if (candidates.size() >= manner.num_sure || costs.feasible(point))
-      candidates.push_back(candidate(point, found.cost * cost_ns));
+    if (candidates.size() < manner.num_sure && !costs.feasible(point)) continue;
+    const double doubt = model.doubt(found.point);
+    candidates.push_back(candidate(point, found.cost / doubt * cost_ns));
+    candidates.back().doubt = doubt;
   }
   return candidates;
 }

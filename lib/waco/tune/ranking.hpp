@@ -83,7 +83,7 @@ class Ranking {
   };
 
   void consider_clustering(const std::vector<Candidate>& best);
-  void consider_skewing(bool sparingly);
+  void consider_skewing(bool is_sparing);
   bool can_be_arranged(schedule::Arrangement arrangement) const;
   bool is_arranged(schedule::Arrangement arrangement) const {
     return arranged_[static_cast<size_t>(arrangement)].has_value();

@@ -30,8 +30,9 @@ MatrixSummary summarize(const matrix::SparseTensor& tensor);
 struct Candidate {
   measure::Measurement measurement;
   std::optional<double> predicted_cost_ns;  ///< by the model that ranks, of points given by hand as well
-  bool measured = false;                    ///< false: ranked only, or the run ended before its turn
-  bool finalist = false;                    ///< the measurement is of the final's common rounds
+  double doubt = 1;       ///< by how much longer it is taken to run where nobody measures it
+  bool measured = false;  ///< false: ranked only, or the run ended before its turn
+  bool finalist = false;  ///< the measurement is of the final's common rounds
 };
 
 /// The winner.

@@ -11,6 +11,8 @@
 #include "waco/base/files.hpp"
 #include "waco/model/learned/extractor.hpp"
 #include "waco/model/learned/learned_model.hpp"
+#include "waco/schedule/building.hpp"
+#include "waco/schedule/kinship.hpp"
 
 using namespace waco;
 using model::LearnedModel;
@@ -97,12 +99,18 @@ TEST_CASE("model_folder: manifests of other kinds and versions are refused", "[m
        {nlohmann::ordered_json(3), nlohmann::ordered_json::array(), nlohmann::ordered_json{{"cpu", 5}},
         nlohmann::ordered_json{{"cpu", "A"}, {"caches", "no"}}})
     refuses("wrong kind", [&](auto& m) { m["machine"] = machine; });
-  refuses("wrong kind", [](auto& m) { m["clustered_costs"] = {1.1}; });
-  refuses("clustered rows is not positive", [](auto& m) {
-    m["clustered_costs"] = {{{"row_bytes", 128}, {"factor", 0}}};
-  });
-  refuses("wrong kind", [](auto& m) { m["families"] = {{"i0k1 |i1k1j1 | i1", "many"}}; });
-  refuses("patterns is negative", [](auto& m) { m["families"] = {{"i0k1 |i1k1j1 | i1", -1}}; });
+  const auto ordered = [](const char* text) { return nlohmann::ordered_json::parse(text); };
+  for (const char* costs :
+       {"[1.1]", R"([{"row_bytes": 128, "factor": 0}])", R"([{"row_bytes": 0, "factor": 1}])",
+        R"([{"row_bytes": 12.5, "factor": 1}])", R"([{"row_bytes": 128}])"})
+    refuses("clustered_costs is no positive factor", [&](auto& m) { m["clustered_costs"] = ordered(costs); });
+  for (const char* costs : {"null", R"({"row_bytes": 128, "factor": 1})"})
+    refuses("clustered_costs are no list", [&](auto& m) { m["clustered_costs"] = ordered(costs); });
+  for (const char* patterns : {R"("many")", "-1", "0.5", "null"})
+    refuses("no number of patterns", [&](auto& m) {
+      m["families"] = {{"a10b11 |a1b1c1 | a1", ordered(patterns)}};
+    });
+  refuses("families are no object", [](auto& m) { m["families"] = 3; });
   refuses("wrong kind", [](auto& m) { m["dataset"] = 5; });
   refuses("wrong kind", [](auto& m) { m["dataset"] = {{"machines", 5}}; });
   refuses("wrong kind", [](auto& m) { m["dataset"] = {{"validation_originals", {1, 2}}}; });
@@ -152,7 +160,10 @@ TEST_CASE("model_folder: the built-in models go with their indexes and know noth
     INFO(folder);
     ++num_models;
     const auto index = nlohmann::json::parse(read_file(folder / "index/index.json"));
-    CHECK(index.at("model_hash") == LearnedModel::load(folder).hash());
+    const LearnedModel model = LearnedModel::load(folder);
+    CHECK(index.at("model_hash") == model.hash());
+    const schedule::SuperSchedule csr = schedule::csr_point({model.op(), schedule::ValueType::kF32, 16}, 2);
+    CHECK(model.experience().patterns_of(schedule::threaded_family(csr)) > 10);
     // Their records are of two threads at most: "some" of more is not among them.
     const TensorFile weights = model::read_model_weights(folder);
     const std::vector<float>& rows = weights.get("embedder.table.threads.weight", {3, 16}).data;

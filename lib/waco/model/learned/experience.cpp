@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "waco/base/error.hpp"
-#include "waco/schedule/kinship.hpp"
 
 namespace waco::model {
 
@@ -19,30 +18,44 @@ std::optional<double> Experience::clustered_cost(const schedule::Problem& proble
   return nearest->factor;
 }
 
-std::optional<int64_t> Experience::patterns_of(const schedule::SuperSchedule& point) const {
+std::optional<int64_t> Experience::patterns_of(const std::string& family) const {
   if (families.empty()) return std::nullopt;
-  const auto found = families.find(schedule::threaded_family(point));
+  const auto found = families.find(family);
   return found != families.end() ? found->second : 0;
 }
 
 void Experience::add_earlier(const Experience& earlier) {
-  if (clustered_costs.empty()) clustered_costs = earlier.clustered_costs;
+  for (const ClusteredCost& cost : earlier.clustered_costs)
+    if (std::ranges::find(clustered_costs, cost.row_bytes, &ClusteredCost::row_bytes) ==
+        clustered_costs.end())
+      clustered_costs.push_back(cost);
+  std::ranges::sort(clustered_costs, {}, &ClusteredCost::row_bytes);
   for (const auto& [family, patterns] : earlier.families)
     if (patterns > 1) families[family] += patterns / 2;
 }
 
 Experience experience_of(const nlohmann::json& manifest) {
   Experience experience;
-  for (const nlohmann::json& cost : manifest.value("clustered_costs", nlohmann::json::array())) {
-    experience.clustered_costs.push_back(
-        {cost.at("row_bytes").get<int64_t>(), cost.at("factor").get<double>()});
-    const ClusteredCost& last = experience.clustered_costs.back();
-    if (!(last.factor > 0) || last.row_bytes <= 0)
-      throw UsageError("a cost of clustered rows is not positive");
+  const auto costs = manifest.find("clustered_costs"), families = manifest.find("families");
+  if (costs != manifest.end()) {
+    if (!costs->is_array()) throw UsageError("its clustered_costs are no list");
+    for (const nlohmann::json& cost : *costs) {
+      const bool is_whole = cost.is_object() && cost.contains("row_bytes") && cost.contains("factor") &&
+                            cost.at("row_bytes").is_number_integer() && cost.at("factor").is_number();
+      if (!is_whole || cost.at("row_bytes") < 1 || !(cost.at("factor") > 0))
+        throw UsageError("one of its clustered_costs is no positive factor of a size");
+      experience.clustered_costs.push_back(
+          {cost.at("row_bytes").get<int64_t>(), cost.at("factor").get<double>()});
+    }
   }
-  experience.families = manifest.value("families", std::map<std::string, int64_t>());
-  for (const auto& [family, patterns] : experience.families)
-    if (patterns < 0) throw UsageError("a number of patterns is negative");
+  if (families != manifest.end()) {
+    if (!families->is_object()) throw UsageError("its families are no object");
+    for (const auto& [family, patterns] : families->items()) {
+      if (!patterns.is_number_integer() || patterns < 0)
+        throw UsageError("one of its families has no number of patterns");
+      experience.families[family] = patterns.get<int64_t>();
+    }
+  }
   return experience;
 }
 

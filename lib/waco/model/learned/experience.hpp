@@ -26,15 +26,14 @@ struct Experience {
   /// By which clustered points of the problem take longer than expected: of the size that is nearest by its
   /// logarithm; nothing where no size is known.
   std::optional<double> clustered_cost(const schedule::Problem& problem) const;
-  /// Patterns that points of this one's family were timed on; nothing where no family is known.
-  std::optional<int64_t> patterns_of(const schedule::SuperSchedule& point) const;
-  /// With what a model knew from which this one began: what is not known anew of clustered rows, and half of
-  /// the patterns, as a model forgets.
+  /// Patterns that points of a schedule::threaded_family were timed on; nothing where no family is known.
+  std::optional<int64_t> patterns_of(const std::string& family) const;
+  /// With what a model knew from which this one began: the sizes that are not known anew, and half of the
+  /// patterns, as a model forgets.
   void add_earlier(const Experience& earlier);
 };
 
-/// The keys of a manifest that are there. Throws a json exception for one of the wrong kind, and UsageError
-/// for a factor, size or count that can't be.
+/// The keys of a manifest that are there. Throws UsageError for one that is not as waco-train writes it.
 Experience experience_of(const nlohmann::json& manifest);
 /// The keys.
 nlohmann::ordered_json to_json(const Experience& experience);

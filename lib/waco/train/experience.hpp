@@ -1,6 +1,8 @@
-// What clustered rows cost on a machine, from points that were timed with rows in both orders.
+// What a model says of the records that it learned from.
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "waco/model/learned/experience.hpp"
@@ -15,5 +17,8 @@ namespace waco::train {
 std::vector<model::ClusteredCost> clustered_costs(const std::vector<const Example*>& examples);
 
 inline constexpr size_t kLeastPatterns = 16;
+
+/// Patterns that each schedule::threaded_family was timed on.
+std::map<std::string, int64_t> families_of(const std::vector<const Example*>& examples);
 
 }  // namespace waco::train

@@ -1,16 +1,18 @@
-// Pairs points with their clustered twins.
-#include "waco/train/clustered_cost.hpp"
+// Pairs points with their clustered twins, and counts patterns.
+#include "waco/train/experience.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 
 #include "waco/base/error.hpp"
 #include "waco/model/closed_form.hpp"
 #include "waco/model/learned/cost_features.hpp"
+#include "waco/schedule/kinship.hpp"
 
 namespace waco::train {
 namespace {
@@ -54,23 +56,30 @@ std::vector<model::ClusteredCost> clustered_costs(const std::vector<const Exampl
   std::map<std::string, std::vector<const Example*>> given;  // those of one matrix are of several files
   for (const Example* example : examples)
     if (!example->group.clustered) given[key_of(example->group)].push_back(example);
-  std::map<int64_t, std::vector<double>> excesses;  // by the bytes of a dense row
-  for (const Example* example : examples) {
-    const auto same = example->group.clustered ? given.find(key_of(example->group)) : given.end();
-    if (same == given.end()) continue;
-    const std::map<std::string, Times> clustered = times_of(*example);
+  struct Excess {
+    int64_t row_bytes = 0;
     double sum = 0, count = 0;
-    for (const Example* as_is : same->second)
+  };
+  std::map<std::string, Excess> by_pattern;
+  for (const Example* example : examples) {
+    if (!example->group.clustered) continue;
+    const std::string key = key_of(example->group);
+    const std::map<std::string, Times> clustered = times_of(*example);
+    for (const Example* as_is : given[key])
       for (const auto& [text, point] : times_of(*as_is)) {
         const auto twin = clustered.find(text);
         if (twin == clustered.end()) continue;
         const double gain = twin->second.expected - point.expected;
-        sum += twin->second.measured - point.measured - model::kClusteredGainKept * gain;
-        count += 1;
+        const schedule::Problem& problem = example->group.problem;
+        Excess& excess = by_pattern[key];
+        excess.row_bytes = problem.rhs * schedule::value_bytes(problem.type);
+        excess.sum += twin->second.measured - point.measured - model::kClusteredGainKept * gain;
+        excess.count += 1;
       }
-    const schedule::Problem& problem = example->group.problem;
-    if (count > 0) excesses[problem.rhs * schedule::value_bytes(problem.type)].push_back(sum / count);
   }
+  std::map<int64_t, std::vector<double>> excesses;  // by the bytes of a dense row
+  for (const auto& [key, excess] : by_pattern)
+    excesses[excess.row_bytes].push_back(excess.sum / excess.count);
   std::vector<model::ClusteredCost> costs;
   for (auto& [row_bytes, of_size] : excesses) {
     if (of_size.size() < kLeastPatterns) continue;
@@ -79,6 +88,16 @@ std::vector<model::ClusteredCost> clustered_costs(const std::vector<const Exampl
     costs.push_back({row_bytes, std::exp2(*middle)});
   }
   return costs;
+}
+
+std::map<std::string, int64_t> families_of(const std::vector<const Example*>& examples) {
+  std::map<std::string, std::set<std::string>> patterns;
+  for (const Example* example : examples)
+    for (const schedule::SuperSchedule& point : example->group.points)
+      patterns[schedule::threaded_family(point)].insert(example->group.matrix_hash);
+  std::map<std::string, int64_t> families;
+  for (const auto& [family, hashes] : patterns) families[family] = std::ssize(hashes);
+  return families;
 }
 
 }  // namespace waco::train

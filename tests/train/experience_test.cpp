@@ -1,4 +1,4 @@
-#include "waco/train/clustered_cost.hpp"
+#include "waco/train/experience.hpp"
 
 #include <fmt/format.h>
 
@@ -79,6 +79,15 @@ TEST_CASE("clustered_costs: what twins take beyond what is expected, in the midd
 
   // What has no twin, of another machine or not timed to the end, says nothing.
   examples.resize(2 * kLeastPatterns + 2);
+  // A matrix in two files is one pattern.
+  for (int64_t rhs : {32, 256}) {
+    add(kLeastPatterns, 7, rhs);
+    examples.back().group.matrix_hash = "0";
+    examples[examples.size() - 2].group.matrix_hash = "0";
+  }
+  CHECK(clustered_costs(all(examples)).size() == 1);
+  CHECK(clustered_costs(all(examples))[0].factor == Approx(std::exp2(0.25)));
+  examples.resize(2 * kLeastPatterns + 2);
   for (Example& one : examples)
     if (!one.group.clustered) one.group.machine = 1;
   CHECK(clustered_costs(all(examples)).empty());
@@ -86,4 +95,15 @@ TEST_CASE("clustered_costs: what twins take beyond what is expected, in the midd
   CHECK(clustered_costs(all(examples)).size() == 1);
   for (Label& label : examples[0].group.labels) label.censored = true;
   CHECK(clustered_costs(all(examples)).empty());
+}
+
+TEST_CASE("families_of: patterns, not files, types or sizes, count", "[train]") {
+  std::vector<Example> examples;
+  for (const char* hash : {"0", "1", "1"}) examples.push_back(example(hash, false, 3, 6, -0.5, -1));
+  examples.back().group.problem.rhs = 256;
+  examples.push_back(example("2", true, 3, 6, -0.5, -1));
+  CHECK(families_of(all(examples)) == std::map<std::string, int64_t>{{"a10b11 |a1b1c1 | a1", 3}});
+  examples[0].group.points[0] =
+      schedule::parse("spmm f32 J=32 | A: i:U k:C | loop: i k j | par: k static x2");
+  CHECK(families_of(all(examples)).at("a10b11 |a1b1c1 | b1") == 1);
 }
