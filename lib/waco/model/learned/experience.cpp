@@ -1,4 +1,4 @@
-// Sums over records, and looking them up.
+// Reads the keys back, distrusting them, and looks things up.
 #include "waco/model/learned/experience.hpp"
 
 #include <algorithm>
