@@ -41,7 +41,8 @@ struct waco_entry {
    they were put there: one that has fallen since is found out when its turn comes. */
 struct waco_clusters {
   int32_t num_rows, num_columns, num_entries;
-  struct waco_row* row;       /* two more than there are: the end of the last, and room to count */
+  struct waco_row* row;       /* two more than there are: the end of the last, and room to count; the
+                                 other arrays lie behind it, in the same memory */
   struct waco_column* column; /* the same */
   int32_t *column_of, *row_of;
   struct waco_entry* entry;
@@ -55,14 +56,6 @@ struct waco_clusters {
   int32_t forgotten, oldest, oldest_row;
   int32_t* order; /* of the rows that were placed */
 };
-
-static inline void waco_free_clusters(struct waco_clusters* c) {
-  free(c->row);
-  free(c->column);
-  free(c->column_of);
-  free(c->row_of);
-  free(c->entry);
-}
 
 /* From counts in line[x + 2].begin: afterwards the next item of line x goes to line[x + 1].begin. */
 template <class Line>
@@ -149,14 +142,17 @@ static inline int waco_make_clusters(const struct waco_packer* p, int32_t* order
   c->num_columns = (int32_t)p->dims[1];
   c->num_entries = c->num_rows + c->num_rows / 2 + 2;
   c->most_rows = 1024;
-  c->row = (struct waco_row*)waco_allocate(p->dims[0] + 2, sizeof *c->row);
-  c->column = (struct waco_column*)waco_allocate(p->dims[1] + 2, sizeof *c->column);
-  c->column_of = (int32_t*)waco_allocate(p->nnz, sizeof *c->column_of);
-  c->row_of = (int32_t*)waco_allocate(p->nnz, sizeof *c->row_of);
-  c->entry = (struct waco_entry*)waco_allocate(c->num_entries, sizeof *c->entry);
-  if (!c->row || !c->column || !c->column_of || !c->row_of || !c->entry) return 0;
-  memset(c->row, 0, (size_t)(p->dims[0] + 2) * sizeof *c->row);
-  memset(c->column, 0, (size_t)(p->dims[1] + 2) * sizeof *c->column);
+  const int64_t lines =
+      (p->dims[0] + 2) * (int64_t)sizeof *c->row + (p->dims[1] + 2) * (int64_t)sizeof *c->column;
+  const int64_t entries = c->num_entries * (int64_t)sizeof *c->entry,
+                items = p->nnz * (int64_t)sizeof(int32_t);
+  c->row = (struct waco_row*)waco_allocate_briefly(lines + entries + 2 * items, 1);
+  if (!c->row) return 0;
+  c->column = (struct waco_column*)(c->row + c->num_rows + 2);
+  c->entry = (struct waco_entry*)(c->column + c->num_columns + 2);
+  c->column_of = (int32_t*)(c->entry + c->num_entries);
+  c->row_of = c->column_of + p->nnz;
+  memset(c->row, 0, (size_t)lines);
   waco_index_pattern(p, c);
   waco_clear_lists(c);
   for (int32_t r = 0; r < c->num_rows; ++r)
@@ -265,95 +261,125 @@ static inline int waco_cluster_rows(const struct waco_packer* p, int32_t* order)
     if (n == 0) c.oldest = c.row[order[0]].begin;
     waco_place_row(&c, order[n]);
   }
-  waco_free_clusters(&c);
+  free(c.row);
   return ok;
 }
 
-/* The nonzeros of a matrix with its rows clustered, as an input of its own. */
+/* The nonzeros of a matrix with its rows clustered, as an input of its own, without values; and what takes
+   their place meanwhile. */
 struct waco_moved {
   int32_t* row_of; /* of every stored row, up to the last whole group of split[0] ones; -1: no row */
   int64_t* row_ptr;
   int64_t* columns;
-  void* values;
-  int32_t* place; /* [nnz] of the n-th nonzero of the input */
+  const int64_t *given_rows, *given_row_ptr, *given_columns;
+  const void* given_values;
+  int threads; /* that may move nonzeros: one, unless those of a row follow each other */
 };
 
 static inline void waco_free_moved(struct waco_moved* m) {
   free(m->row_of);
   free(m->row_ptr);
   free(m->columns);
-  free(m->values);
-  free(m->place);
 }
 
-/* Moves nonzeros begin .. end-1, with no others of the same rows, `next` being where the next one of each row
-   goes. */
-template <class Value>
-static inline void waco_move_nonzeros(const struct waco_packer* p, const struct waco_moved* m, int64_t* next,
-                                      int64_t begin, int64_t end) {
-  const int64_t *rows = p->coords[0], *columns = p->coords[1];
-  const Value* from = (const Value*)p->values;
-  Value* to = (Value*)m->values;
-  for (int64_t n = begin; n < end; ++n) {
-    const int64_t at = next[rows[n]]++;
-    m->place[n] = (int32_t)at;
-    m->columns[at] = columns[n];
-    if (from) to[at] = from[n];
+/* Sets row_ptr; 0 where memory runs out. */
+static inline int waco_point_to_moved_rows(const struct waco_packer* p, struct waco_moved* m) {
+  const int64_t rows = p->dims[0];
+  int64_t* length = (int64_t*)waco_allocate_briefly(rows, sizeof *length);
+  m->row_ptr = (int64_t*)waco_allocate_briefly(rows + 1, sizeof *m->row_ptr);
+  const int ok = length && m->row_ptr;
+  if (ok) {
+    memset(length, 0, (size_t)rows * sizeof *length);
+    for (int64_t n = 0; n < p->nnz; ++n) ++length[p->coords[0][n]];
+    m->row_ptr[0] = 0;
+    for (int64_t r = 0; r < rows; ++r) m->row_ptr[r + 1] = m->row_ptr[r] + length[m->row_of[r]];
   }
+  free(length);
+  return ok;
 }
 
-/* Lets `p` pack the moved nonzeros in place of the given ones. Those of a row keep their order. */
+/* Calls body(n, place) for every nonzero of the given input and its place among the moved ones. Nonzeros of a
+   row keep their order. 0 where memory runs out. */
+template <class Body>
+static inline int waco_walk_moved(const struct waco_packer* p, const struct waco_moved* m, const Body& body) {
+  const int64_t rows = p->dims[0], nnz = p->nnz, *row = p->coords[0];
+  int64_t* next = (int64_t*)waco_allocate_briefly(rows, sizeof *next);
+  if (!next) return 0;
+  for (int64_t r = 0; r < rows; ++r) next[m->row_of[r]] = m->row_ptr[r];
+  waco_parallel(m->threads,
+                [=](int t) { /* no row is shared */
+                             const int64_t end = waco_next_row(row, nnz, waco_share(nnz, m->threads, t + 1));
+                             for (int64_t n = waco_next_row(row, nnz, waco_share(nnz, m->threads, t));
+                                  n < end; ++n)
+                               body(n, next[row[n]]++);
+                });
+  free(next);
+  return 1;
+}
+
+/* Lets `p` pack the moved nonzeros in place of the given ones. */
 static inline int waco_cluster_input(struct waco_packer* p, struct waco_moved* m) {
-  const int64_t rows = p->dims[0], nnz = p->nnz;
-  if (waco_too_many_to_cluster(p->dims, nnz)) return WACO_UNFIT;
+  if (waco_too_many_to_cluster(p->dims, p->nnz)) return WACO_UNFIT;
   const int64_t padded = waco_stored_rows(p->out);
   for (int mode = 0; mode < 2; ++mode)
-    if (p->coords[mode] && waco_is_out_of_range(p->coords[mode], p->dims[mode], 0, nnz))
+    if (p->coords[mode] && waco_is_out_of_range(p->coords[mode], p->dims[mode], 0, p->nnz))
       return WACO_BAD_ARGUMENT;
+  m->given_rows = p->coords[0];
+  m->given_row_ptr = p->row_ptr;
+  m->given_columns = p->coords[1];
+  m->given_values = p->values;
   if (!waco_make_rows(p)) return WACO_OUT_OF_MEMORY;
-  int64_t* next = (int64_t*)waco_allocate(rows, sizeof *next);
+  m->threads = waco_sorted_modes(p->coords, 2, 0, p->nnz) > 0 ? p->threads : 1;
   m->row_of = (int32_t*)waco_allocate(padded, sizeof *m->row_of);
-  m->row_ptr = (int64_t*)waco_allocate(rows + 1, sizeof *m->row_ptr);
-  int ok = next && m->row_of && m->row_ptr && waco_cluster_rows(p, m->row_of);
-  if (ok) { /* what clustering took is free again */
-    m->columns = (int64_t*)waco_allocate(nnz, sizeof *m->columns);
-    m->place = (int32_t*)waco_allocate(nnz, sizeof *m->place);
-    if (p->values) m->values = waco_allocate(nnz, p->input_bytes);
-    ok = m->columns && m->place && (m->values || !p->values);
-  }
-  if (ok) {
-    for (int64_t n = rows; n < padded; ++n) m->row_of[n] = -1;
-    memset(next, 0, (size_t)rows * sizeof *next);
-    for (int64_t n = 0; n < nnz; ++n) ++next[p->coords[0][n]];
-    m->row_ptr[0] = 0;
-    for (int64_t r = 0; r < rows; ++r) {
-      const int64_t count = next[m->row_of[r]];
-      next[m->row_of[r]] = m->row_ptr[r];
-      m->row_ptr[r + 1] = m->row_ptr[r] + count;
-    }
-    const int threads = waco_sorted_modes(p->coords, 2, 0, nnz) > 0 ? p->threads : 1;
-    waco_parallel(threads, [=](int t) {
-      const int64_t begin = waco_next_row(p->coords[0], nnz, waco_share(nnz, threads, t));
-      const int64_t end = waco_next_row(p->coords[0], nnz, waco_share(nnz, threads, t + 1));
-      if (p->input_bytes == 4)
-        waco_move_nonzeros<uint32_t>(p, m, next, begin, end);
-      else
-        waco_move_nonzeros<uint64_t>(p, m, next, begin, end);
-    });
-    free(p->owned);
-    p->owned = nullptr;
-    p->coords[0] = nullptr;
-    p->coords[1] = m->columns;
-    p->row_ptr = m->row_ptr;
-    p->values = m->values;
-  }
-  free(next);
-  return ok ? WACO_OK : WACO_OUT_OF_MEMORY;
+  if (!m->row_of || !waco_cluster_rows(p, m->row_of)) return WACO_OUT_OF_MEMORY;
+  for (int64_t n = p->dims[0]; n < padded; ++n) m->row_of[n] = -1;
+  m->columns =
+      (int64_t*)waco_allocate_briefly(p->nnz, sizeof *m->columns); /* what clustering took is free again */
+  if (!m->columns || !waco_point_to_moved_rows(p, m)) return WACO_OUT_OF_MEMORY;
+  int64_t* columns = m->columns;
+  if (!waco_walk_moved(p, m, [=](int64_t n, int64_t place) { columns[place] = m->given_columns[n]; }))
+    return WACO_OUT_OF_MEMORY;
+  free(p->owned);
+  p->owned = nullptr;
+  p->coords[0] = nullptr;
+  p->coords[1] = m->columns;
+  p->row_ptr = m->row_ptr;
+  p->values = nullptr;
+  return WACO_OK;
 }
 
-/* Once the moved nonzeros are packed: the storage is to tell of the given ones. Takes arrays over. */
+/* source[n] = where the n-th nonzero of the given input is stored, without `stored` its place among the
+   moved ones; 0 where memory runs out. */
+template <class Index>
+static inline int waco_find_sources(const struct waco_packer* p, const struct waco_moved* m,
+                                    const Index* stored, Index* source) {
+  return waco_walk_moved(
+      p, m, [=](int64_t n, int64_t place) { source[n] = stored ? stored[place] : (Index)place; });
+}
+
+/* Once the moved nonzeros are packed: the storage is to tell of the given ones, and to have their values. */
 static inline int waco_tell_of_input(struct waco_packer* p, struct waco_moved* m) {
   struct waco_storage* s = p->out;
+  free(m->columns);
+  free(p->owned);
+  m->columns = p->owned = nullptr;
+  p->coords[0] = m->given_rows;
+  p->coords[1] = m->given_columns;
+  p->row_ptr = m->given_row_ptr;
+  p->values = m->given_values;
+  if (!waco_make_rows(p)) return WACO_OUT_OF_MEMORY;
+  const int wide = s->source_bytes == 8;
+  void* source = waco_allocate(p->nnz, wide ? 8 : 4);
+  if (!source) return WACO_OUT_OF_MEMORY;
+  const int ok = wide ? waco_find_sources(p, m, (const int64_t*)s->source, (int64_t*)source)
+                      : waco_find_sources(p, m, (const int32_t*)s->source, (int32_t*)source);
+  free(s->source);
+  s->source = source;
+  s->source_bytes = wide ? 8 : 4;
+  if (!ok) return WACO_OUT_OF_MEMORY;
+  waco_parallel(p->threads, [=](int t) {
+    waco_place_values(p, waco_share(p->nnz, p->threads, t), waco_share(p->nnz, p->threads, t + 1));
+  });
   if (s->row_of) { /* rows were sorted after that */
     for (int64_t n = 0; n < waco_stored_rows(s); ++n)
       if (s->row_of[n] >= 0) s->row_of[n] = m->row_of[s->row_of[n]];
@@ -361,21 +387,6 @@ static inline int waco_tell_of_input(struct waco_packer* p, struct waco_moved* m
     s->row_of = m->row_of;
     m->row_of = nullptr;
   }
-  const int wide = s->source_bytes == 8;
-  void* source = wide ? waco_allocate(p->nnz, 8) : m->place;
-  if (!source) return WACO_OUT_OF_MEMORY;
-  waco_parallel(p->threads, [=](int t) {
-    const int64_t end = waco_share(p->nnz, p->threads, t + 1);
-    for (int64_t n = waco_share(p->nnz, p->threads, t); n < end && s->source; ++n)
-      if (wide)
-        ((int64_t*)source)[n] = ((const int64_t*)s->source)[m->place[n]];
-      else
-        ((int32_t*)source)[n] = ((const int32_t*)s->source)[m->place[n]];
-  });
-  if (!wide) m->place = nullptr;
-  free(s->source);
-  s->source = source;
-  s->source_bytes = wide ? 8 : 4;
   return WACO_OK;
 }
 

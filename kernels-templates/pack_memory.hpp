@@ -29,10 +29,8 @@ static inline int64_t waco_huge_bytes(int64_t bytes) {
   return (bytes + kWacoHugePage - kWacoHugeRest) / kWacoHugePage * kWacoHugePage;
 }
 
-/* 64-byte aligned, followed by zeroed padding; null when `count * size` is too large or memory runs out. */
-static inline void* waco_allocate(int64_t count, int64_t size) {
-  if (count < 0 || size <= 0 || count > kWacoMaxBytes / size) return nullptr;
-  const int64_t bytes = count * size, huge = waco_huge_bytes(bytes);
+/* `bytes`, of which the first `huge` are to lie on huge pages; null when memory runs out. */
+static inline void* waco_allocate_pages(int64_t bytes, int64_t huge) {
   const int64_t padded = (bytes + WACO_PADDING_BYTES + 63) / 64 * 64, total = padded > huge ? padded : huge;
   void* memory = nullptr;
   if (posix_memalign(&memory, (size_t)(huge ? kWacoHugePage : 64), (size_t)total)) return nullptr;
@@ -41,6 +39,18 @@ static inline void* waco_allocate(int64_t count, int64_t size) {
 #endif
   memset((char*)memory + bytes, 0, (size_t)(padded - bytes));
   return memory;
+}
+
+/* 64-byte aligned, followed by zeroed padding; null when `count * size` is too large or memory runs out. */
+static inline void* waco_allocate(int64_t count, int64_t size) {
+  if (count < 0 || size <= 0 || count > kWacoMaxBytes / size) return nullptr;
+  return waco_allocate_pages(count * size, waco_huge_bytes(count * size));
+}
+
+/* The same for a while: takes no huge page that it does not fill. */
+static inline void* waco_allocate_briefly(int64_t count, int64_t size) {
+  if (count < 0 || size <= 0 || count > kWacoMaxBytes / size) return nullptr;
+  return waco_allocate_pages(count * size, count * size / kWacoHugePage * kWacoHugePage);
 }
 
 /* Start of share t when n items are dealt to `parts` contiguous shares of equal size. */

@@ -171,29 +171,17 @@ static inline int waco_format_is_sound(const struct waco_format* f) {
   return f->sort_window <= 1 || (sliced && f->sort_window % f->split[0] == 0);
 }
 
-/* stored[source[n]] = input[n] for the nonzeros begin .. end-1; stored[n] without `source`. */
-template <class To, class From>
-static inline void waco_scatter_range(const From* input, const int32_t* source, To* stored, int64_t begin,
-                                      int64_t end) {
-  if (source)
-    for (int64_t n = begin; n < end; ++n) stored[source[n]] = (To)input[n];
-  else
-    for (int64_t n = begin; n < end; ++n) stored[n] = (To)input[n];
-}
-
-/* Values of nonzeros begin .. end-1 to their positions, which fit 32 bits. Called from many places and large:
-   not inlined. */
+/* Values of nonzeros begin .. end-1 to their positions. Called from many places and large: not inlined. */
 __attribute__((noinline, unused)) static void waco_place_values(const struct waco_packer* p, int64_t begin,
                                                                 int64_t end) {
-  const int32_t* source = (const int32_t*)p->out->source;
   void* to = p->out->values;
   if (!p->values) return;
   if (waco_value_bytes(p->out->value_bytes) == 8)
-    waco_scatter_range((const uint64_t*)p->values, source, (uint64_t*)to, begin, end);
+    waco_scatter(p->out, (const uint64_t*)p->values, (uint64_t*)to, begin, end);
   else if (waco_value_bytes(p->input_bytes) == 4)
-    waco_scatter_range((const uint32_t*)p->values, source, (uint32_t*)to, begin, end);
+    waco_scatter(p->out, (const uint32_t*)p->values, (uint32_t*)to, begin, end);
   else
-    waco_scatter_range((const double*)p->values, source, (float*)to, begin, end);
+    waco_scatter(p->out, (const double*)p->values, (float*)to, begin, end);
 }
 
 #endif
