@@ -4,8 +4,8 @@
 #   scripts/evaluate.sh -o FOLDER [OPTION...] MATRIX|LIST...
 #
 # MATRIX is a .mtx or .tns file, gzipped or not; LIST is any other file, with one of these a line. Every way of tuning is
-# run on every matrix; then the plans of all ways on a matrix are timed in common rounds with fixed_csr, and only these
-# times count. Results are kept in FOLDER: killed at any moment, the same command continues.
+# run on every matrix; then the plans of all ways on a matrix are timed in common rounds with fixed_csr, in several
+# processes, and only these times count. Results are kept in FOLDER: killed at any moment, the same command continues.
 #
 #   -o FOLDER          where results are kept
 #   --problems "P..."  of op[:rhs][:type] (default: "spmv spmm:256 sddmm:256 mttkrp:16", of f32); tensors are for mttkrp,
@@ -18,6 +18,8 @@
 #   --page FILE        redraw the tables between the markers "evaluation: begin" and "evaluation: end" of FILE
 #   --summary FILE     the same with the first two tables alone
 #   --prepare N        kernels compiled ahead for each problem before the first run (default: 300)
+#   --contests N       processes in which the plans of a matrix are packed and timed, whose figures' geometric means are
+#                      taken (default: 3): where things lie in the caches, and what neighbours do there, differs
 #   --accept-busy      keep results of runs that other work disturbed; by default these are done once more, and
 #                      the matrix then stays open
 #   --tables-only      measure nothing
@@ -40,11 +42,11 @@ say() { echo "evaluate: $1" >&2; }
 
 folder="" problems="spmv spmm:256 sddmm:256 mttkrp:16" models=$root/data/models datasets=$root/data/datasets
 ways="none quick normal full closed format schedule calls-1 calls-10 calls-100 calls-10000"
-with_trained=0 accept_busy=0 prepare=300 page="" summary="" tables_only=0 inputs=()
+with_trained=0 accept_busy=0 prepare=300 contests=3 page="" summary="" tables_only=0 inputs=()
 while [ $# -gt 0 ]; do
   case $1 in
   -h | --help) sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0" && exit 0 ;;
-  -o | --problems | --models | --datasets | --ways | --page | --summary | --prepare)
+  -o | --problems | --models | --datasets | --ways | --page | --summary | --prepare | --contests)
     [ $# -ge 2 ] || fail "$1 needs a value"
     case $1 in
     -o) folder=$2 ;;
@@ -55,6 +57,7 @@ while [ $# -gt 0 ]; do
     --page) page=$2 ;;
     --summary) summary=$2 ;;
     --prepare) prepare=$2 ;;
+    --contests) contests=$2 ;;
     esac
     shift 2
     ;;
@@ -70,6 +73,7 @@ done
 for input in ${inputs[@]+"${inputs[@]}"}; do
   [ -f "$input" ] && [ -r "$input" ] || fail "$input can't be read" 3
 done
+[[ $contests =~ ^[1-9][0-9]{0,2}$ ]] || fail "--contests must be a number from 1 to 999"
 command -v jq >/dev/null || fail "jq is needed" 1
 tune=$(program_path waco-tune)
 [ -x "$tune" ] || [ $tables_only -eq 1 ] || fail "there is no program $tune; build it, or set WACO_BIN to its folder" 5
@@ -172,44 +176,51 @@ plans_of() {
   done | jq -c -s .
 }
 
-# All plans of matrix $1 in common rounds, unless they have met.
+# The plans $3 of matrix $1 in common rounds, of which document $2 tells, unless it does.
 hold_contest() {
-  local contest=$here/contest/$2.json plans schedules=() plan
-  plans=$(plans_of "$1")
-  [ "$(jq length <<<"$plans")" -eq "$(wc -w <<<"$own_ways")" ] || return 1
+  local contest=$2 plans=$3 schedules=() options=() plan attempt
+  if ! was_disturbed "$contest" && jq -e --argjson plans "$plans" '.complete and (($plans | map(select(.is_baseline | not).plan)) -
+      [.candidates[].plan] == [])' "$contest" >/dev/null 2>&1; then return 0; fi
   # Without a plan of its own fixed_csr's stands for all.
   mapfile -t schedules < <(jq -r 'map(select(.is_baseline | not).plan) + (map(.plan)[:1]) | unique[]' <<<"$plans")
-  if was_disturbed "$contest" || ! jq -e --argjson plans "$plans" '.complete and (($plans | map(select(.is_baseline | not).plan)) -
-      [.candidates[].plan] == [])' "$contest" >/dev/null 2>&1; then
-    local options=()
-    for plan in "${schedules[@]}"; do options+=(--schedule "$plan"); done
-    local attempt
-    for attempt in 1 2; do
-      rm -f "$contest"
-      run_tune "$here/cache/contest" "$1" "${options[@]}" --model none --effort normal -o "$contest" || return 1
-      jq -c '.candidates | map({key: .plan, value: .compile_ns}) | from_entries' "$contest" >>"$here/contest/$2.compiled"
-      jq -e .complete "$contest" >/dev/null || return 1
-      was_disturbed "$contest" || break
-    done
-    ! was_disturbed "$contest" || { rm "$contest" && return 1; }
-  fi
-  jq -c --argjson ways "$plans" --arg model "$model_kind" --slurpfile compiled "$here/contest/$2.compiled" -f "$root/scripts/evaluation/summary.jq" "$contest" \
-    >"$here/summary/$2.json.part" && mv "$here/summary/$2.json.part" "$here/summary/$2.json"
+  for plan in "${schedules[@]}"; do options+=(--schedule "$plan"); done
+  for attempt in 1 2; do
+    rm -f "$contest"
+    run_tune "$here/cache/contest" "$1" "${options[@]}" --model none --effort normal -o "$contest" || return 1
+    jq -c '.candidates | map({key: .plan, value: .compile_ns}) | from_entries' "$contest" >>"$compiled"
+    jq -e .complete "$contest" >/dev/null || return 1
+    was_disturbed "$contest" || return 0
+  done
+  rm "$contest" && return 1
+}
+
+# All contests of matrix $1, called $2, and what they say.
+compare_plans() {
+  local plans number documents=() compiled=$here/contest/$2.compiled
+  plans=$(plans_of "$1")
+  [ "$(jq length <<<"$plans")" -eq "$(wc -w <<<"$own_ways")" ] || return 1
+  for ((number = 1; number <= contests; ++number)); do
+    documents+=("$here/contest/$2.$number.json")
+    hold_contest "$1" "${documents[-1]}" "$plans" || return 1
+    [ $stopped -eq 0 ] || return 1
+  done
+  jq -c -s --argjson ways "$plans" --arg model "$model_kind" --slurpfile compiled "$compiled" -f "$root/scripts/evaluation/summary.jq" \
+    "${documents[@]}" >"$here/summary/$2.json.part" && mv "$here/summary/$2.json.part" "$here/summary/$2.json"
 }
 
 # Everything for matrix $1.
 evaluate() {
-  local name way
+  local name way compared="$own_ways, $contests contests"
   name=$(name_of "$1")
-  [ ! -e "$here/summary/$name.json" ] || [ "$(cat "$here/contest/$name.ways" 2>/dev/null)" != "$own_ways" ] || return 0
+  [ ! -e "$here/summary/$name.json" ] || [ "$(cat "$here/contest/$name.ways" 2>/dev/null)" != "$compared" ] || return 0
   rm -f "$here/contest/$name.ways" "$here/summary/$name.json"
   say "$problem: $name"
   for way in $own_ways; do
     run_way "$way" "$1" || return 1
     [ $stopped -eq 0 ] || return 1
   done
-  hold_contest "$1" "$name" || return 1
-  echo "$own_ways" >"$here/contest/$name.ways"
+  compare_plans "$1" "$name" || return 1
+  echo "$compared" >"$here/contest/$name.ways"
 }
 
 # What every run finds in its cache: the machine's ceilings, the index with its embeddings, kernels compiled ahead.

@@ -58,6 +58,8 @@ TEST_CASE("cli: an evaluation times the plans of all ways together and draws tab
                                          page,
                                          "--prepare",
                                          "3",
+                                         "--contests",
+                                         "2",
                                          "--accept-busy",
                                          list};
   const RunResult first = evaluate(command);
@@ -88,7 +90,7 @@ TEST_CASE("cli: an evaluation times the plans of all ways together and draws tab
   CHECK(drawn.find("<!-- evaluation: end -->\nafter\n") != std::string::npos);
 
   // Again: nothing is measured. A contest that is missing is held again, from the plans that are there.
-  fs::remove(folder + "/spmv1-closed-form/contest/other.json");
+  fs::remove(folder + "/spmv1-closed-form/contest/other.2.json");
   fs::remove(folder + "/spmv1-closed-form/contest/other.ways");
   const auto plans = read_file(folder + "/spmv1-closed-form/quick.jsonl");
   const RunResult second = evaluate(command);
@@ -118,22 +120,27 @@ TEST_CASE("cli: an evaluation counts the compiling of a plan that was only ranke
   };
   write_way("none", nullptr, false);
   write_way("quick", {{"median_ns", 1000}}, true);
-  json candidates;
-  for (const char* plan : {"none's", "quick's"})
-    candidates.push_back({{"plan", plan}, {"status", "ok"}, {"speedup", 2}, {"pack_ns", 10}});
-  work.write(here + "contest/matrix.json", json{{"complete", true},
-                                                {"op", "spmv"},
-                                                {"type", "f32"},
-                                                {"matrix", {{"name", "matrix"}, {"nnz", 30}}},
-                                                {"baseline", {{"median_ns", 1000}}},
-                                                {"candidates", candidates}}
-                                               .dump());
+  const auto write_contest = [&](int number, double csr_ns, double speedup) {
+    json candidates;
+    for (const char* plan : {"none's", "quick's"})
+      candidates.push_back({{"plan", plan}, {"status", "ok"}, {"speedup", speedup}, {"pack_ns", 10}});
+    work.write(here + fmt::format("contest/matrix.{}.json", number),
+               json{{"complete", true},
+                    {"op", "spmv"},
+                    {"type", "f32"},
+                    {"matrix", {{"name", "matrix"}, {"nnz", 30}}},
+                    {"baseline", {{"median_ns", csr_ns}}},
+                    {"candidates", candidates}}
+                   .dump());
+  };
+  write_contest(1, 500, 2);
+  write_contest(2, 2000, 8);
   work.write(here + "contest/matrix.compiled", R"({"none's": 3000000, "quick's": 0}
 {"none's": 0, "quick's": 5000000}
 )");
   const auto run = [&] {
     const RunResult result = evaluate({"-o", folder, "--problems", "spmv", "--models", work.path("none"),
-                                       "--ways", "none quick", "--prepare", "0", matrix},
+                                       "--ways", "none quick", "--prepare", "0", "--contests", "2", matrix},
                                       kRoot, work.path("bin").c_str());
     INFO(result.err);
     REQUIRE(result.ok());
@@ -144,6 +151,8 @@ TEST_CASE("cli: an evaluation counts the compiling of a plan that was only ranke
   const json ways = run();
   CHECK(ways["none"]["tune_ns"] == 503000000);
   CHECK(ways["quick"]["tune_ns"] == 500000000);
+  CHECK(ways["quick"]["speedup"].get<double>() == Approx(4));
+  CHECK(ways["quick"]["kernel_ns"].get<double>() == Approx(250));
   CHECK(read_file(folder + "/log").find(" --shard 0/1 --effort quick ") != std::string::npos);
   // A summary that was lost is made again, and the folder may be moved.
   fs::remove(work.path(here + "summary/matrix.json"));
