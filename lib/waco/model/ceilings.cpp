@@ -17,6 +17,11 @@ namespace {
 
 constexpr int64_t kMinGatherBytes = int64_t{8} << 10;
 constexpr int64_t kMaxGatherBytes = int64_t{256} << 20;
+/// What a core has to itself it has beside others, at this share of the rate or more: their probes being
+/// disturbed must not look like contention. Threads of one core share it.
+constexpr double kAloneKept = 0.9;
+/// Of that rate cores that are not disturbed reach more, at the clocks that all of them allow, too.
+constexpr double kDisturbedShare = 0.6;
 
 /// All of the L3 behind the threads. Not by sysconf: on AMD it gives that of the whole socket, of which a
 /// core reaches the slice beside it. 0 where it is not known.
@@ -43,6 +48,19 @@ void set_cache_sizes(Ceilings& c) {
   levels[2].shared = levels[3].shared = true;
 }
 
+void measure_arithmetic(Ceilings& c) {
+  const int cores = num_cores(c.threads);
+  const auto measure = [&](bool f64, double& one, double& all) {
+    one = all = probe_fma(f64, 1);
+    if (c.threads == 1) return;
+    const double found = probe_fma(f64, c.threads);
+    all = std::max({one, found, kAloneKept * cores * one});
+    c.disturbed = c.disturbed || (c.threads <= usable_threads() && found < kDisturbedShare * cores * one);
+  };
+  measure(false, c.fma_f32_one, c.fma_f32_all);
+  measure(true, c.fma_f64_one, c.fma_f64_all);
+}
+
 void measure_reads(Ceilings& c) {
   const int64_t limit = available_memory_bytes() / 4;
   for (int level = 0; level < kNumMemoryLevels; level++) {
@@ -56,11 +74,10 @@ void measure_reads(Ceilings& c) {
     measure(1, c.levels[level].read_one);
     measure(c.threads, c.levels[level].read_all);
   }
-  // What a core has to itself it has beside others: their probes being disturbed must not look like
-  // contention. Threads of one core share it.
   const int cores = num_cores(c.threads);
   for (int level = 0; level < 2; level++)
-    c.levels[level].read_all = std::max(c.levels[level].read_all, 0.9 * cores * c.levels[level].read_one);
+    c.levels[level].read_all =
+        std::max(c.levels[level].read_all, kAloneKept * cores * c.levels[level].read_one);
   for (int level = 2; level < kNumMemoryLevels; level++)
     c.levels[level].read_all = std::max(c.levels[level].read_all, c.levels[level].read_one);
   // Noise must not make an outer level look faster than an inner one.
@@ -199,10 +216,7 @@ int64_t read_probe_bytes(const Ceilings& c, int level, int threads, int cores) {
 Ceilings measure_ceilings(int threads) {
   Ceilings c = default_ceilings(threads);
   try {
-    c.fma_f32_one = probe_fma(false, 1);
-    c.fma_f64_one = probe_fma(true, 1);
-    c.fma_f32_all = c.threads > 1 ? std::max(probe_fma(false, c.threads), c.fma_f32_one) : c.fma_f32_one;
-    c.fma_f64_all = c.threads > 1 ? std::max(probe_fma(true, c.threads), c.fma_f64_one) : c.fma_f64_one;
+    measure_arithmetic(c);
     measure_reads(c);
     measure_streams(c);
     measure_gathers(c);

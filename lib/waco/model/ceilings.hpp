@@ -36,11 +36,12 @@ struct MemoryLevel {
 
 /// Everything the closed-form model knows about the machine. Rates are per nanosecond, costs in nanoseconds.
 struct Ceilings {
-  std::string cpu;         ///< model name
-  int threads = 1;         ///< what "all" means below
-  int vector_bytes = 16;   ///< widest usable vectors: 16, 32 or 64
-  bool measured = false;   ///< false: the built-in defaults
-  bool disturbed = false;  ///< threads waited for processors then, or OpenMP is as slow as they would be
+  std::string cpu;        ///< model name
+  int threads = 1;        ///< what "all" means below
+  int vector_bytes = 16;  ///< widest usable vectors: 16, 32 or 64
+  bool measured = false;  ///< false: the built-in defaults
+  /// Threads waited for processors then, OpenMP is as slow as if they did, or cores share their arithmetic.
+  bool disturbed = false;
   std::array<MemoryLevel, kNumMemoryLevels> levels;
   double fma_f32_one = 0, fma_f32_all = 0;  ///< flops/ns (GFLOP/s), a multiply-add being two
   double fma_f64_one = 0, fma_f64_all = 0;

@@ -220,8 +220,8 @@ Ceilings load_or_measure_ceilings(int threads, const std::filesystem::path& fold
   const Ceilings fresh = measure_ceilings(threads);
   if (fresh.disturbed)
     spdlog::info(
-        "this machine is busy: what starting and joining threads takes was not measured well, and "
-        "is measured again in ten minutes");
+        "this machine is busy: what its threads can do together was not measured well, and is measured "
+        "again in ten minutes");
   // What another process has stored meanwhile counts: all on a machine are to rank alike.
   if (!path.empty() && load(path, kept)) return kept;
   if (!fresh.measured) return fresh;
