@@ -306,13 +306,12 @@ static inline int waco_walk_moved(const struct waco_packer* p, const struct waco
   int64_t* next = (int64_t*)waco_allocate_briefly(rows, sizeof *next);
   if (!next) return 0;
   for (int64_t r = 0; r < rows; ++r) next[m->row_of[r]] = m->row_ptr[r];
-  waco_parallel(m->threads,
-                [=](int t) { /* no row is shared */
-                             const int64_t end = waco_next_row(row, nnz, waco_share(nnz, m->threads, t + 1));
-                             for (int64_t n = waco_next_row(row, nnz, waco_share(nnz, m->threads, t));
-                                  n < end; ++n)
-                               body(n, next[row[n]]++);
-                });
+  /* No two threads share a row. */
+  waco_parallel(m->threads, [=](int t) {
+    const int64_t end = waco_next_row(row, nnz, waco_share(nnz, m->threads, t + 1));
+    for (int64_t n = waco_next_row(row, nnz, waco_share(nnz, m->threads, t)); n < end; ++n)
+      body(n, next[row[n]]++);
+  });
   free(next);
   return 1;
 }
@@ -333,8 +332,8 @@ static inline int waco_cluster_input(struct waco_packer* p, struct waco_moved* m
   m->row_of = (int32_t*)waco_allocate(padded, sizeof *m->row_of);
   if (!m->row_of || !waco_cluster_rows(p, m->row_of)) return WACO_OUT_OF_MEMORY;
   for (int64_t n = p->dims[0]; n < padded; ++n) m->row_of[n] = -1;
-  m->columns =
-      (int64_t*)waco_allocate_briefly(p->nnz, sizeof *m->columns); /* what clustering took is free again */
+  /* What clustering took is free again. */
+  m->columns = (int64_t*)waco_allocate_briefly(p->nnz, sizeof *m->columns);
   if (!m->columns || !waco_point_to_moved_rows(p, m)) return WACO_OUT_OF_MEMORY;
   int64_t* columns = m->columns;
   if (!waco_walk_moved(p, m, [=](int64_t n, int64_t place) { columns[place] = m->given_columns[n]; }))
