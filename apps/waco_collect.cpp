@@ -91,10 +91,11 @@ void add_collect_options(CLI::App& app, Options& options) {
   app.add_option("--max-fill", options.max_fill, "Values a format may store per nonzero")
       ->check(number_from(1.0, 1e6))
       ->capture_default_str();
-  app.add_option("--model", options.model,
-                 "Measure what this learned model, a folder, or the fittest of a folder of models, ranks "
-                 "first, and what the closed-form model does, so that it can learn where it errs (default: "
-                 "none)");
+  app.add_option(
+      "--model", options.model,
+      "Measure what this learned model, a folder, or the best-fitting of a folder of models, ranks "
+      "first, and what the closed-form model does, so that it can learn where it errs (default: "
+      "none)");
   app.add_option("--time-limit", options.time_limit_s, "Seconds after which no new work starts")
       ->check(positive_number());
   app.add_option("--shard", options.shard,

@@ -94,7 +94,8 @@ bool parse(int argc, char** argv, Options& options) {
   app.add_option("--patience", options.patience,
                  "Stop after so many epochs without a better validation; 0: never (default: by extractor)")
       ->check(CLI::Range(0, 100000));
-  app.add_option("--set", options.settings, "NAME=NUMBER: another value for a number of the training recipe")
+  app.add_option("--set", options.settings,
+                 "NAME=NUMBER: another value for a number of the training settings")
       ->allow_extra_args(false);
   app.add_option("--time-limit", options.time_limit_s, "Seconds after which training ends")
       ->check(positive_number());

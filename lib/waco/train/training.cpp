@@ -173,21 +173,21 @@ ordered_json report_of(const fs::path& folder, const ordered_json& manifest) {
 }
 
 /// What manifests say of a training before it begins.
-ordered_json recipe_json(const TrainingOptions& options, const TrainerOptions& training) {
+ordered_json settings_json(const TrainingOptions& options, const TrainerOptions& training) {
   ordered_json json = to_json(training);
   json["init"] = options.init.string();
   return json;
 }
 
-/// What manifests say of recipe and datasets before the records' matrices are looked for.
+/// What manifests say of settings and datasets before the records' matrices are looked for.
 nlohmann::json wanted_json(const TrainingOptions& options, const TrainerOptions& training,
                            const Records& records) {
   return {{"extractor", options.extractor},
           {"dataset", {{"files", records.files}, {"resplit", resplit_json(options.data.resplit)}}},
-          {"training", recipe_json(options, training)}};
+          {"training", settings_json(options, training)}};
 }
 
-/// Throws EnvironmentError when the complete model in `folder` is of the same recipe and datasets, and has
+/// Throws EnvironmentError when the complete model in `folder` is of the same settings and datasets, and has
 /// learned from records whose matrices are not found now: what would take its place is no better.
 void check_records_found(const fs::path& folder, const nlohmann::json& manifest, const nlohmann::json& wanted,
                          int64_t num_missing) {
@@ -284,7 +284,7 @@ ModelDescription describe(const TrainingOptions& options, const TrainerOptions& 
   model.learned_from = data.training;
   model.experience = {clustered_costs(data.training), families_of(data.training)};
   model.dataset = data_json(data, options.data.resplit);
-  model.training = recipe_json(options, training);
+  model.training = settings_json(options, training);
   model.training["fingerprint"] = fingerprint;
   model.training["epochs_done"] = history.epochs.size();
   model.training["best_epoch"] = history.best;

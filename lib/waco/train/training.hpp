@@ -42,7 +42,7 @@ struct TrainingOptions {
 /// closed-form model, of random choice and of fixed_csr on the validation examples. `stop` ends it with the
 /// best weights so far, `complete` false and a checkpoint that `resume` continues from. A model in `output`
 /// that this training has ended with already stays when it is asked to `resume`: its report has no epochs.
-/// One of the same recipe and datasets that has learned from more of their records stays too:
+/// One of the same settings and datasets that has learned from more of their records stays too:
 /// EnvironmentError.
 ///
 /// Throws UsageError, InputError and EnvironmentError, with what was in `output` as it was. Without `resume`

@@ -111,7 +111,7 @@ Eligible eligible_models(const ModelOptions& options, schedule::Op op) {
 
 void add_model_options(CLI::App& app, ModelOptions& options) {
   app.add_option("--model", options.model,
-                 "Rank by this learned model, a folder, or by the fittest of a folder of models; none: "
+                 "Rank by this learned model, a folder, or by the best-fitting of a folder of models; none: "
                  "closed-form (default: the user's own, then the built-in ones)");
   app.add_option("--index", options.index, "Its index, made by waco-index (default: that in its folder)")
       ->needs("--model");
