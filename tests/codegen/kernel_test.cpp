@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <catch2/catch.hpp>
+#include <map>
 
 #include "packing_inputs.hpp"
 #include "point_check.hpp"
@@ -55,6 +56,25 @@ TEST_CASE("kernel: random points of sddmm equal the reference", "[codegen]") {
 }
 TEST_CASE("kernel: random points of mttkrp equal the reference", "[codegen]") {
   check_random_points("mttkrp");
+}
+
+TEST_CASE("kernel: what differs in unroll or prefetch alone differs as a program", "[codegen]") {
+  for (int64_t n = 0; n < 400; ++n) {
+    const Case each = random_case(77, n, "");
+    std::map<std::string, std::string> plan_of;  // by source
+    for (const int unroll : {1, 2, 4, 8, 16})
+      for (const int prefetch : {0, 8}) {
+        schedule::SuperSchedule point = each.point;
+        point.compute.unroll = unroll;
+        point.compute.prefetch = prefetch;
+        point = schedule::canonical(point);
+        const std::string plan = schedule::to_text(point);
+        const auto dims = matrix::three_dims(each.tensor.dims);
+        const auto [first, is_new] =
+            plan_of.emplace(kernel_source(point, codegen::bind(point, dims, 1000, 64)), plan);
+        CHECK(first->second == plan);
+      }
+  }
 }
 
 TEST_CASE("kernel: kernels for 16-byte vectors equal the reference", "[codegen]") {

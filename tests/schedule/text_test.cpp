@@ -80,6 +80,21 @@ TEST_CASE("text: unroll disappears where the innermost stored loop is parallel",
   CHECK(to_text(parse(tuples + " | unroll 8 prefetch 8")) == tuples + " | prefetch 8");
 }
 
+TEST_CASE("text: unroll is at most what an unrolled block leaves room for", "[schedule]") {
+  const std::string blocks = "spmv f32 | A: i1:U k1:C k0:U i0:U [i/6 k/6] | loop: i1 k1 k0 i0 | par: serial";
+  CHECK(to_text(parse(blocks + " | unroll 16")) == blocks);
+  const std::string columns = "spmm f32 J=8 | A: i1:U k:C i0:U [i/16] | loop: i1 k i0 j | par: serial";
+  CHECK(to_text(parse(columns + " | unroll 16")) == columns + " | unroll 4");
+  CHECK(to_text(parse(columns + " | unroll 2")) == columns + " | unroll 2");
+}
+
+TEST_CASE("text: unroll and prefetch disappear where levels are looked up inside", "[schedule]") {
+  const std::string tensors = "mttkrp f32 J=16 | A: i:U k:C l:C | loop: i l k j | par: serial";
+  CHECK(to_text(parse(tensors + " | unroll 4")) == tensors);
+  const std::string rows = "spmm f32 J=8 | A: k1:C k0:U i:C [k/4] | loop: i k1 k0 j | par: serial";
+  CHECK(to_text(parse(rows + " | unroll 4 prefetch 8")) == rows);
+}
+
 TEST_CASE("text: the csr point is TACO's default loop", "[schedule]") {
   CHECK(to_text(csr_point({Op::kSpmv, ValueType::kF32, 1}, 2)) ==
         "spmv f32 | A: i:U k:C | loop: i k | par: i dynamic,128 x2");

@@ -149,7 +149,7 @@ void Emitter::emit_row_buffer(int depth, const Env& env) {
 
 /// Whether a factored loop has to note that it met a nonzero, because its bounds don't tell.
 bool Emitter::notes_met(const Loop& l) const {
-  return l.kind != LoopKind::kCompressed || l.parallel || may_skip(shape_, l);
+  return l.kind != LoopKind::kCompressed || l.parallel || schedule::may_skip(format(), l);
 }
 
 /// A loop whose sum is multiplied once by an operand that does not change in it, and not at all where the

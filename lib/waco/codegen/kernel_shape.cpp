@@ -15,10 +15,6 @@ using schedule::Var;
 
 namespace {
 
-bool is_dense(Op op, Var var) {
-  return var.index >= schedule::sparse_order(op);
-}
-
 bool is_output(Op op, Var var) {
   return schedule::index_is_output(op, var.index);
 }
@@ -43,31 +39,8 @@ int next_power_of_two(int value) {
   return result;
 }
 
-/// Unrolled loops must be straight-line code: from the last conditional one outwards they become ordinary
-/// loops.
-void keep_conditional_loops_at_run_time(KernelShape& shape) {
-  auto& nest = shape.nest;
-  for (int d = static_cast<int>(nest.loops.size()) - 1; d >= nest.num_runtime; --d) {
-    if (!nest.loops[static_cast<size_t>(d)].unrolled || !may_skip(shape, nest.loops[static_cast<size_t>(d)]))
-      continue;
-    for (int e = nest.num_runtime; e <= d; ++e) nest.loops[static_cast<size_t>(e)].unrolled = false;
-    nest.num_runtime = d + 1;
-    break;
-  }
-  nest.innermost_sparse = -1;
-  for (int d = 0; d < nest.num_runtime; ++d)
-    if (!is_dense(shape.point.problem.op, nest.loops[static_cast<size_t>(d)].vars[0]))
-      nest.innermost_sparse = d;
-}
-
 int split_of(const KernelShape& shape, Var var) {
   return shape.point.format.split[static_cast<size_t>(var.index)];
-}
-
-/// The group that a concordant C loop walks holds exactly one level, and it is the last one.
-bool walks_last_level_alone(const KernelShape& shape, const Loop& loop) {
-  const int last = static_cast<int>(shape.point.format.levels.size()) - 1;
-  return loop.kind == LoopKind::kCompressed && loop.vars.size() == 1 && loop.level == last;
 }
 
 /// Vectors along all of a dense block whose columns follow one another: fewer than those along its columns,
@@ -123,10 +96,8 @@ void choose_spmv_axis(KernelShape& shape, int target_lanes) {
     }
     return;
   }
-  const Loop& inner = nest.loops.back();
-  const int unroll = shape.point.compute.unroll;
-  if (unroll >= 4 && walks_last_level_alone(shape, inner) && !is_output(op, inner.vars[0]) &&
-      !inner.parallel) {
+  if (schedule::gathers_vectors(shape.point, nest)) {
+    const int unroll = shape.point.compute.unroll;
     shape.axis = VectorAxis::kPositions;
     shape.lanes = std::min(unroll, target_lanes);
     shape.num_vectors = unroll / shape.lanes;
@@ -150,26 +121,12 @@ void choose_dense_axis(KernelShape& shape, int target_lanes) {
   }
 }
 
-int unrolled_leaves(const KernelShape& shape) {
-  int product = 1;
-  for (const Loop& loop : shape.nest.loops)
-    if (loop.unrolled) product *= split_of(shape, loop.vars[0]);
-  return product;
-}
-
 void choose_copies(KernelShape& shape) {
   const auto& nest = shape.nest;
-  shape.copies = 1;
-  if (shape.axis == VectorAxis::kPositions || nest.innermost_sparse < 0) return;
-  const Loop& loop = nest.loops[static_cast<size_t>(nest.innermost_sparse)];
-  bool straight = loop.kind == LoopKind::kCompressed && !loop.parallel;
-  for (size_t d = static_cast<size_t>(nest.innermost_sparse); d < nest.loops.size(); ++d)
-    straight = straight && !may_skip(shape, nest.loops[d]);
-  if (!straight) return;
-  shape.copies = shape.point.compute.unroll;
-  while (shape.copies > 1 && shape.copies * unrolled_leaves(shape) > schedule::kMaxUnrolledIterations)
-    shape.copies /= 2;
-  shape.copies_are_outputs = binds_output(shape.point.problem.op, loop);
+  if (shape.axis == VectorAxis::kPositions || !schedule::may_take_several(shape.point.format, nest)) return;
+  shape.copies = schedule::nonzeros_in_flight(shape.point, nest);
+  const Loop& innermost = nest.loops[static_cast<size_t>(nest.innermost_sparse)];
+  shape.copies_are_outputs = binds_output(shape.point.problem.op, innermost);
 }
 
 /// Whether results may be stored in whole vectors past the caches as far as the dense index is concerned.
@@ -202,9 +159,10 @@ void choose_scope(KernelShape& shape) {
   const int budget = num_registers(shape.binding) - 3;
   const int vectors = reduced ? 1 : shape.num_vectors;
   if (shape.axis == VectorAxis::kDense) {
-    shape.tile_in_memory = reduced
-                               ? shape.num_vectors * unrolled_leaves(shape) * shape.copies > 256
-                               : shape.num_vectors > 1 && outputs * vectors > std::max(budget, 2 * outputs);
+    shape.tile_in_memory =
+        reduced
+            ? shape.num_vectors * schedule::unrolled_iterations(shape.point.format, nest) * shape.copies > 256
+            : shape.num_vectors > 1 && outputs * vectors > std::max(budget, 2 * outputs);
     shape.row_buffer = shape.tile_in_memory && !reduced && fits_row_buffer(shape, outputs);
     if (shape.tile_in_memory && !reduced && !shape.row_buffer) shape.scope_depth = nest.num_runtime;
   }
@@ -267,7 +225,7 @@ void choose_zeroing(KernelShape& shape) {
     const Loop& loop = nest.loops[static_cast<size_t>(d)];
     if (binds_reduction(op, loop) && first_reduction < 0) first_reduction = d;
     if (first_reduction >= 0) continue;
-    covered = covered && loop.kind != LoopKind::kCompressed && !may_skip(shape, loop);
+    covered = covered && loop.kind != LoopKind::kCompressed && !may_skip(shape.point.format, loop);
     if (loop.vars[0].index == 0) row_bound = true;
   }
   const bool accumulates = first_reduction >= 0;
@@ -284,12 +242,6 @@ void choose_zeroing(KernelShape& shape) {
 }
 
 }  // namespace
-
-bool may_skip(const KernelShape& shape, const Loop& loop) {
-  return std::any_of(loop.located.begin(), loop.located.end(), [&](int level) {
-    return shape.point.format.levels[static_cast<size_t>(level)].kind != LevelKind::kUncompressed;
-  });
-}
 
 int unrolled_outputs(const KernelShape& shape) {
   int product = 1;
@@ -331,7 +283,7 @@ KernelShape shape_kernel(const schedule::SuperSchedule& point, const Binding& bi
   shape.nest = schedule::analyze(point);
   shape.groups = schedule::level_groups(point.format);
   const int target_lanes = std::max(2, binding.vector_bytes / schedule::value_bytes(point.problem.type));
-  keep_conditional_loops_at_run_time(shape);
+  schedule::keep_conditional_loops_at_run_time(shape.point, shape.nest);
   if (schedule::has_dense_index(point.problem.op)) {
     choose_dense_axis(shape, target_lanes);
   } else {

@@ -56,9 +56,6 @@ struct KernelShape {
 
 KernelShape shape_kernel(const schedule::SuperSchedule& point, const Binding& binding);
 
-/// Whether a level located after this loop can be absent, so that the rest of the nest is conditional.
-bool may_skip(const KernelShape& shape, const schedule::Loop& loop);
-
 /// Output elements (rows, for a dense index) of the unrolled loops that have sums of their own: along a
 /// vector of them they are one.
 int unrolled_outputs(const KernelShape& shape);

@@ -41,12 +41,6 @@ bool streams_whole_vectors(const Problem& problem) {
   return problem.rhs * value_bytes(problem.type) % kSmallestBytes == 0;
 }
 
-/// Whether the innermost loop takes the stored values in vectors and gathers what they are multiplied with.
-bool gathers_vectors(const SuperSchedule& point, const LoopNest& nest, const Loop& innermost) {
-  return point.problem.op == Op::kSpmv && point.compute.unroll >= 4 && &innermost == &nest.loops.back() &&
-         innermost.vars.size() == 1 && innermost.level + 1 == static_cast<int>(point.format.levels.size());
-}
-
 void make_serial(ComputeSchedule& compute) {
   compute.parallel = -1;
   compute.policy = Policy::kStatic;
@@ -82,21 +76,22 @@ SuperSchedule without_trivial_parts(const SuperSchedule& point) {
 SuperSchedule canonical(const SuperSchedule& point) {
   SuperSchedule result = without_trivial_parts(point);
   ComputeSchedule& compute = result.compute;
-  const LoopNest nest = analyze(result);
+  LoopNest nest = analyze(result);
   if (nest.parallel >= 0) {  // a fused tuple is named by its first variable
     int32_t first = 0;
     for (int l = 0; l < nest.parallel; ++l) first += static_cast<int32_t>(nest.loops[l].vars.size());
     compute.parallel = first;
   }
+  if (!writes_rows_once(result.problem.op, nest) || !streams_whole_vectors(result.problem))
+    compute.stream = false;
+  keep_conditional_loops_at_run_time(result, nest);
   WACO_ASSERT(nest.innermost_sparse >= 0);
   const Loop& innermost = nest.loops[static_cast<size_t>(nest.innermost_sparse)];
   const bool walks_stored = innermost.kind == LoopKind::kCompressed || innermost.kind == LoopKind::kSlots;
-  if (innermost.kind != LoopKind::kCompressed || innermost.parallel) compute.unroll = 1;
-  if (!walks_stored || result.format.skewed() || !reads_dense_operand(result, innermost.vars) ||
-      gathers_vectors(result, nest, innermost))
+  const bool gathers = gathers_vectors(result, nest);
+  if (!gathers) compute.unroll = nonzeros_in_flight(result, nest);
+  if (!walks_stored || result.format.skewed() || !reads_dense_operand(result, innermost.vars) || gathers)
     compute.prefetch = 0;
-  if (!writes_rows_once(result.problem.op, nest) || !streams_whole_vectors(result.problem))
-    compute.stream = false;
   return result;
 }
 

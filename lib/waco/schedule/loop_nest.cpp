@@ -188,6 +188,57 @@ LoopNest analyze(const SuperSchedule& point) {
   return nest;
 }
 
+bool may_skip(const FormatSchedule& format, const Loop& loop) {
+  return std::any_of(loop.located.begin(), loop.located.end(), [&](int level) {
+    return format.levels[static_cast<size_t>(level)].kind != LevelKind::kUncompressed;
+  });
+}
+
+void keep_conditional_loops_at_run_time(const SuperSchedule& point, LoopNest& nest) {
+  const int order = sparse_order(point.problem.op);
+  int end = static_cast<int>(nest.loops.size());
+  const auto is_conditional = [&](int l) {
+    return nest.loops[l].unrolled && may_skip(point.format, nest.loops[l]);
+  };
+  while (end > nest.num_runtime && !is_conditional(end - 1)) --end;
+  for (int l = nest.num_runtime; l < end; ++l) {
+    nest.loops[l].unrolled = false;
+    if (nest.loops[l].vars[0].index < order) nest.innermost_sparse = l;
+  }
+  nest.num_runtime = end;
+}
+
+int unrolled_iterations(const FormatSchedule& format, const LoopNest& nest) {
+  int product = 1;
+  for (const Loop& loop : nest.loops)
+    if (loop.unrolled) product *= format.split[static_cast<size_t>(loop.vars[0].index)];
+  return product;
+}
+
+bool gathers_vectors(const SuperSchedule& point, const LoopNest& nest) {
+  const Op op = point.problem.op;
+  if (op != Op::kSpmv || point.compute.unroll < 4 || nest.num_runtime < std::ssize(nest.loops)) return false;
+  const Loop& innermost = nest.loops.back();
+  const int last = static_cast<int>(point.format.levels.size()) - 1;
+  return innermost.kind == LoopKind::kCompressed && innermost.vars.size() == 1 && innermost.level == last &&
+         !innermost.parallel && !index_is_output(op, innermost.vars[0].index);
+}
+
+bool may_take_several(const FormatSchedule& format, const LoopNest& nest) {
+  if (nest.innermost_sparse < 0) return false;
+  const auto innermost = nest.loops.begin() + nest.innermost_sparse;
+  return innermost->kind == LoopKind::kCompressed && !innermost->parallel &&
+         std::none_of(innermost, nest.loops.end(), [&](const Loop& loop) { return may_skip(format, loop); });
+}
+
+int nonzeros_in_flight(const SuperSchedule& point, const LoopNest& nest) {
+  if (!may_take_several(point.format, nest)) return 1;
+  const int iterations = unrolled_iterations(point.format, nest);
+  int nonzeros = point.compute.unroll;
+  while (nonzeros > 1 && nonzeros * iterations > kMaxUnrolledIterations) nonzeros /= 2;
+  return nonzeros;
+}
+
 bool threads_share_outputs(const SuperSchedule& point, const LoopNest& nest) {
   if (nest.parallel < 0 || point.compute.threads == 1) return false;
   const Op op = point.problem.op;

@@ -36,6 +36,26 @@ struct LoopNest {
 
 LoopNest analyze(const SuperSchedule& point);
 
+/// Whether a level located after this loop can be absent, so that the rest of the nest is conditional.
+bool may_skip(const FormatSchedule& format, const Loop& loop);
+
+/// The nest as kernels run it: unrolled loops have to be straight-line code, so that from the last
+/// conditional one outwards they become ordinary loops.
+void keep_conditional_loops_at_run_time(const SuperSchedule& point, LoopNest& nest);
+
+/// Iterations of the unrolled loops together.
+int unrolled_iterations(const FormatSchedule& format, const LoopNest& nest);
+
+/// Of a nest as kernels run it: whether the innermost loop takes the stored values in vectors (of `unroll`
+/// values) and gathers what they are multiplied with.
+bool gathers_vectors(const SuperSchedule& point, const LoopNest& nest);
+
+/// Of such a nest: whether the innermost loop over a sparse index may take several nonzeros at a step.
+bool may_take_several(const FormatSchedule& format, const LoopNest& nest);
+
+/// How many it takes where it does not gather vectors: at most `unroll`.
+int nonzeros_in_flight(const SuperSchedule& point, const LoopNest& nest);
+
 /// Whether several threads add to one element of the output, so that each but the first needs an output of
 /// its own: the parallel loop is over a reduced index.
 bool threads_share_outputs(const SuperSchedule& point, const LoopNest& nest);
