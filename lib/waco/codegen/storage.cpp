@@ -93,6 +93,11 @@ Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule&
                     "less fill",
                     tensor.name, tensor.num_nonzeros(), schedule::to_text(format, op)));
   }
+  if (status == WACO_UNFIT)
+    throw TooLargeError(
+        fmt::format("{}: too large to be packed as \"{}\"; choose a format of fewer or smaller "
+                    "parts",
+                    tensor.name, schedule::to_text(format, op)));
   WACO_ASSERT(status == WACO_OK);
   return Storage(packed);
 }
