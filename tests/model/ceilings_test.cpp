@@ -64,10 +64,18 @@ TEST_CASE("ceilings: the second run reads what the first one measured", "[model]
   json["region_ns"] = 12345.0;
   std::ofstream(only_file(folder.path())) << json.dump();
   CHECK(load_or_measure_ceilings(2, folder.path()).region_ns == 12345.0);
-  // A processor of the same name may have other caches.
-  json["hardware"]["caches"][0]["bytes"] = 1;
-  std::ofstream(only_file(folder.path())) << json.dump();
-  CHECK(load_or_measure_ceilings(2, folder.path()).region_ns != 12345.0);
+}
+
+TEST_CASE("ceilings: those of threads that shared CPUs are not those of as many with a CPU each", "[model]") {
+  const waco::TemporaryFolder folder;
+  const int threads = waco::usable_threads();
+  if (threads < 2) return;
+  load_or_measure_ceilings(threads, folder.path());
+  {
+    const waco::ScopedVariable fewer("OMP_NUM_THREADS", "1");
+    CHECK_FALSE(load_ceilings(threads, folder.path()).measured);
+  }
+  CHECK(load_ceilings(threads, folder.path()).measured);
 }
 
 TEST_CASE("ceilings: what was disturbed is measured again after ten minutes, and waits are told apart",

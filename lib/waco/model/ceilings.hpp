@@ -80,12 +80,12 @@ int64_t read_probe_bytes(const Ceilings& ceilings, int level, int threads, int c
 /// can't be measured keeps its default.
 Ceilings measure_ceilings(int threads);
 
-/// The cached ceilings of this CPU and thread count, or else the defaults: nothing is measured.
+/// The cached ceilings of this machine and thread count, or else the defaults: nothing is measured.
 Ceilings load_ceilings(int threads, const std::filesystem::path& folder);
 
-/// The cached ceilings of this CPU, vector width and thread count, measured and stored first when there are
-/// none, or when they are unreadable, of another version, or of a machine with other caches or cores, or
-/// another L3 behind the threads; those that were disturbed count for ten minutes. `folder` is the cache
+/// The cached ceilings of this machine (CPU, caches, cores), vector width and thread count, of as many CPUs
+/// and as much L3 behind the threads, measured and stored first when there are none, or when they are
+/// unreadable or of another version; those that were disturbed count for ten minutes. `folder` is the cache
 /// folder; one that is empty or can't be written only means that the next run measures again.
 Ceilings load_or_measure_ceilings(int threads, const std::filesystem::path& folder);
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cctype>
 #include <chrono>
 #include <cmath>
@@ -11,6 +12,7 @@
 #include <mutex>
 
 #include "waco/base/artifact.hpp"
+#include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/file_replacement.hpp"
 #include "waco/base/machine.hpp"
@@ -62,8 +64,18 @@ std::string slug_of(std::string_view text) {
   return slug;
 }
 
+/// What tells machines apart whose processors have the same name, as those of virtual machines do: caches and
+/// cores, the L3 behind the threads, and the CPUs that these have where they are more than CPUs.
+std::string hash_of_hardware(const Ceilings& c) {
+  const nlohmann::json machine = describe_machine("");
+  const nlohmann::json hardware = {machine.at("caches"), machine.at("cores"), c.levels[2].capacity_bytes,
+                                   std::min(c.threads, usable_threads())};
+  return content_hash(hardware.dump()).substr(0, 8);
+}
+
 std::filesystem::path file_of(const Ceilings& c, const std::filesystem::path& folder) {
-  std::string name = fmt::format("ceilings-{}-{}v-{}t", slug_of(c.cpu), c.vector_bytes, c.threads);
+  std::string name =
+      fmt::format("ceilings-{}-{}v-{}t-{}", slug_of(c.cpu), c.vector_bytes, c.threads, hash_of_hardware(c));
   for (const char* how_to_wait : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"})  // which regions and barriers take
     if (const char* value = std::getenv(how_to_wait)) name += '-' + slug_of(value).substr(0, 20);
   return folder / (name + ".json");
@@ -87,23 +99,14 @@ bool plausible(const Ceilings& c) {
          c.short_loop_ns > 0 && !c.gather_one.points.empty() && !c.gather_all.points.empty();
 }
 
-/// What tells machines apart whose processors have the same name, as those of virtual machines do.
-nlohmann::json hardware() {
-  const nlohmann::json machine = describe_machine("");
-  return {{"caches", machine.at("caches")}, {"cores", machine.at("cores")}};
-}
-
 bool load(const std::filesystem::path& path, Ceilings& wanted) {
   try {
     std::ifstream file(path);
     if (!file) return false;
     const auto json = nlohmann::json::parse(file);
     if (json.at("format") != kFormat || json.at("version") != kVersion) return false;
-    if (json.at("hardware") != hardware()) return false;
     Ceilings found = ceilings_from_json(json);
     if (found.cpu != wanted.cpu || found.threads != wanted.threads) return false;
-    // Threads on other cores may have more or fewer L3 caches behind them.
-    if (found.levels[2].capacity_bytes != wanted.levels[2].capacity_bytes) return false;
     if (found.disturbed && is_old(path)) return false;
     wanted = std::move(found);
     return true;
@@ -117,9 +120,7 @@ bool load(const std::filesystem::path& path, Ceilings& wanted) {
 /// Whether they are kept.
 bool store(const std::filesystem::path& path, const Ceilings& c) {
   try {
-    nlohmann::json json = to_json(c);
-    json["hardware"] = hardware();
-    write_file_atomically(path, json.dump(2) + '\n');
+    write_file_atomically(path, to_json(c).dump(2) + '\n');
     return true;
   } catch (const EnvironmentError& error) {
     spdlog::debug("{}; the machine is measured again by the next run", error.what());
