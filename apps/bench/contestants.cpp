@@ -91,6 +91,7 @@ void Contestants::add_kernel(const char* name, const SuperSchedule& point, bool 
     }
     runner.entrant = measure::Entrant();
     preparation = bench_.prepare({point, kernel.library, pos_bytes, fixed_csr}, 0, runner.entrant);
+    if (preparation.unloadable) throw EnvironmentError(preparation.message);
   } while (preparation.needed_pos_bytes != 0 && preparation.needed_pos_bytes != pos_bytes);
   take(preparation, entry);
   entry.setup_ns = static_cast<double>(preparation.pack_ns);

@@ -239,6 +239,27 @@ TEST_CASE("session: after a stop request the candidates that were not reached ar
   CHECK(results[0].ok());
 }
 
+TEST_CASE("session: kernels whose files are removed are compiled again", "[measure]") {
+  const TemporaryFolder folder;
+  MeasureOptions options = quick_options();
+  options.cache_folder = folder.path() / "kernels";
+  options.group = 1;
+  int num_reported = 0;
+  options.on_result = [&](const Measurement&) {
+    if (num_reported++ > 0) return;
+    for (const auto& file : std::filesystem::directory_iterator(options.cache_folder))
+      std::filesystem::remove(file.path());
+  };
+  Session session(matrix_a(), kSpmv, options);
+  const auto serial = schedule::parse("spmv f32 | A: i:U k:C | loop: i k | par: serial");
+  const auto unrolled = schedule::parse("spmv f32 | A: i:U k:C | loop: i k | par: serial | unroll 4");
+  for (const Measurement& result : session.measure({serial, unrolled})) {
+    INFO(result.message);
+    CHECK(result.ok());
+  }
+  CHECK(num_reported == 2);
+}
+
 TEST_CASE("session: where no more candidates are wanted finalists still compete", "[measure]") {
   MeasureOptions options = quick_options();
   options.no_more = StopToken().with_budget(-1);

@@ -120,6 +120,7 @@ void CandidateRunner::set_baseline(Candidate& baseline) {
       baseline_preparation_s_ = seconds_since(start);
       apply(preparation, baseline.measurement);
       baseline.needed_pos_bytes = preparation.needed_pos_bytes;
+      baseline.unloadable = preparation.unloadable;
       continue;
     }
     if (message.at("event") != "timed") {
@@ -152,7 +153,7 @@ bool CandidateRunner::start() {
 
 void CandidateRunner::run(std::vector<Candidate*> group, const TimingOptions& timing, double censor_ratio) {
   const auto is_open = [](const Candidate* candidate) {
-    return !candidate->done && candidate->needed_pos_bytes == 0;
+    return !candidate->done && !candidate->needs_compiling();
   };
   bool again = false;
   while (!options_.stop()) {
@@ -203,8 +204,9 @@ bool CandidateRunner::run_once(const std::vector<Candidate*>& group, const Timin
       const auto preparation = message.at("preparation").get<Preparation>();
       apply(preparation, candidate.measurement);
       candidate.needed_pos_bytes = preparation.needed_pos_bytes;
+      candidate.unloadable = preparation.unloadable;
       const bool timed_later = preparation.status == Status::kOk && !preparation.censored;
-      candidate.done = !timed_later && preparation.needed_pos_bytes == 0;
+      candidate.done = !timed_later && !candidate.needs_compiling();
       if (preparation.censored) apply_censored(preparation.first_run_ns, baseline_ns_, candidate.measurement);
       if (timed_later) timing_s += kTimedCalls * preparation.first_run_ns * 1e-9;
       ++num_prepared;

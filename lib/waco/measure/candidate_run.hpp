@@ -17,7 +17,9 @@ struct Candidate {
   Contestant contestant;
   Measurement measurement;
   int needed_pos_bytes = 0;  ///< set when it must be compiled again for this width
+  bool unloadable = false;   ///< set when its library can't be loaded, as when it was removed
   bool done = false;
+  bool needs_compiling() const { return unloadable || needed_pos_bytes != 0; }
 };
 
 /// Owns the worker. The baseline is set once; it is prepared again in every new worker.
@@ -31,8 +33,8 @@ class CandidateRunner {
   void set_baseline(Candidate& baseline);
 
   /// Runs the candidates of one group, timed together; those slower than `censor_ratio` times the baseline
-  /// (0: none) are not timed. On return each is done, needs another pos width, or was overtaken by a stop
-  /// request.
+  /// (0: none) are not timed. On return each is done, needs to be compiled again, or was overtaken by a
+  /// stop request.
   void run(std::vector<Candidate*> group, const TimingOptions& timing, double censor_ratio);
 
  private:

@@ -14,12 +14,14 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <system_error>
 #include <thread>
 
 #include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/file_replacement.hpp"
+#include "waco/base/machine.hpp"
 #include "waco/base/unused_entries.hpp"
 #include "waco/base/version.hpp"
 #include "waco/measure/noted_compilers.hpp"
@@ -102,24 +104,37 @@ bool is_due_for_trimming(const fs::path& folder) {
   return true;
 }
 
+/// Inputs of a list open the same folder, one after the other.
+void warn_once(const std::string& text) {
+  static std::mutex mutex;
+  static std::set<std::string> told;
+  const std::lock_guard lock(mutex);
+  if (told.insert(text).second) spdlog::warn(text);
+}
+
 }  // namespace
+
+int num_compilers() {
+  constexpr int64_t kEach = int64_t{512} << 20;
+  return static_cast<int>(std::clamp<int64_t>(available_memory_bytes() / kEach, 1, usable_threads()));
+}
 
 KernelCache::KernelCache(Compiler compiler, fs::path folder, CacheLimit limit, Compiling compiling)
     : compiler_(std::move(compiler)), folder_(std::move(folder)), limit_(limit), compiling_(compiling) {
   if (folder_.empty()) folder_ = kernels_folder_if_any();
   if (!folder_.empty()) make_private_folder(folder_);
   if (!folder_.empty() && refuses_libraries(folder_)) {
-    spdlog::warn(
+    warn_once(fmt::format(
         "{}: is on a file system that is mounted noexec; kernels are not kept for later runs (XDG_CACHE_HOME "
         "names another place)",
-        folder_.string());
+        folder_.string()));
     folder_.clear();
   }
   new_folder_ = folder_;
   if (!folder_.empty() && (compiling_ == Compiling::kNever || takes_entries(folder_))) return;
   if (!folder_.empty())
-    spdlog::warn("{}: can't be written to; kernels that it lacks are not kept for later runs",
-                 folder_.string());
+    warn_once(fmt::format("{}: can't be written to; kernels that it lacks are not kept for later runs",
+                          folder_.string()));
   new_folder_ = temporary_kernels();
   make_private_folder(new_folder_);
   if (refuses_libraries(new_folder_))
@@ -262,6 +277,7 @@ CompiledKernel KernelCache::compile(const std::string& key, const CompileRequest
   kernel.stopped = outcome.stopped;
   kernel.machine_failed = outcome.machine_failed;
   kernel.disk_full = outcome.disk_full;
+  kernel.timed_out = outcome.timed_out;
   kernel.diagnostic = outcome.diagnostic;
   if (outcome.ok) {
     store(key, request, build.path() / "kernel.so");

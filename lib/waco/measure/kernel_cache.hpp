@@ -25,6 +25,7 @@ struct CompiledKernel {
   bool stopped = false;           ///< not compiled because a stop was requested
   bool machine_failed = false;    ///< not compiled because the machine, not the source, was at fault
   bool disk_full = false;         ///< that was its fault
+  bool timed_out = false;         ///< the compiler did not finish in time
   bool from_cache = false;
   int64_t compile_ns = 0;  ///< wall clock of the compiler; 0 from the cache
   bool ok() const { return !library.empty(); }
@@ -38,6 +39,9 @@ struct CacheLimit {
 
 /// Seconds that compiling one kernel may take.
 inline constexpr double kCompileLimit_s = 60;
+
+/// Compilers to run at once: one for each CPU that this process may use, as far as memory goes.
+int num_compilers();
 
 /// Whether a cache may compile what it lacks.
 enum class Compiling { kAllowed, kNever };

@@ -43,6 +43,7 @@ void to_json(nlohmann::json& json, const Preparation& preparation) {
   json = {{"status", name(preparation.status)},
           {"message", preparation.message},
           {"needed_pos_bytes", preparation.needed_pos_bytes},
+          {"unloadable", preparation.unloadable},
           {"censored", preparation.censored},
           {"first_run_ns", preparation.first_run_ns},
           {"max_rel_error", std::min(preparation.max_rel_error, 1e308)},  // JSON has no infinity
@@ -55,6 +56,7 @@ void from_json(const nlohmann::json& json, Preparation& preparation) {
   preparation.status = parse_status(json.at("status").get<std::string>()).value();
   json.at("message").get_to(preparation.message);
   json.at("needed_pos_bytes").get_to(preparation.needed_pos_bytes);
+  json.at("unloadable").get_to(preparation.unloadable);
   json.at("censored").get_to(preparation.censored);
   json.at("first_run_ns").get_to(preparation.first_run_ns);
   json.at("max_rel_error").get_to(preparation.max_rel_error);

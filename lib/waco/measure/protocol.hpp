@@ -38,6 +38,7 @@ struct Preparation {
   Status status = Status::kConstraint;
   std::string message;
   int needed_pos_bytes = 0;  ///< when the kernel was compiled for another width: the right one
+  bool unloadable = false;   ///< its library can't be loaded
   bool censored = false;
   double first_run_ns = 0;
   double max_rel_error = 0;

@@ -73,7 +73,7 @@ class Session::State {
     baseline();
     std::vector<Candidate> candidates = compile(points);
     run(candidates, together);
-    measure_other_width(candidates);
+    compile_again(candidates);
     std::vector<Measurement> results;
     for (Candidate& candidate : candidates) {
       if (candidate.done) results.push_back(std::move(candidate.measurement));
@@ -86,6 +86,7 @@ class Session::State {
     baseline();
     std::vector<Candidate> candidates = compile({point}, {{source, flags}}, {0});
     run(candidates, false);
+    check_loading(candidates[0]);
     if (!candidates[0].done) throw Stopped("stopped before the measurement was done");
     return candidates[0].measurement;
   }
@@ -113,7 +114,7 @@ class Session::State {
                                  const std::vector<CompileRequest>& requests,
                                  const std::vector<int>& pos_bytes) const {
     const std::vector<CompiledKernel> kernels =
-        cache_.get_all(requests, threads_, kCompileLimit_s, options_.stop);
+        cache_.get_all(requests, num_compilers(), kCompileLimit_s, options_.stop);
     std::vector<Candidate> candidates(points.size());
     for (size_t n = 0; n < points.size(); ++n) {
       candidates[n].contestant = {points[n], kernels[n].library, pos_bytes[n]};
@@ -121,7 +122,7 @@ class Session::State {
       measurement.point = points[n];
       measurement.compile_ns = kernels[n].compile_ns;
       if (kernels[n].ok() || kernels[n].stopped) continue;
-      measurement.status = Status::kCompile;
+      measurement.status = kernels[n].timed_out ? Status::kTimeout : Status::kCompile;
       measurement.message = kernels[n].diagnostic;
       measurement.machine_failed = kernels[n].machine_failed;
       measurement.disk_full = kernels[n].disk_full;
@@ -155,17 +156,24 @@ class Session::State {
     }
   }
 
-  /// The few whose packed positions turned out wider or narrower than expected, compiled and run again. Their
-  /// formats are compiled for that width from here on.
-  void measure_other_width(std::vector<Candidate>& candidates) {
+  /// The few whose packed positions turned out wider or narrower than expected, or whose library is gone, are
+  /// compiled and run again. Formats are compiled for the width that was found from here on.
+  void compile_again(std::vector<Candidate>& candidates) {
     for (Candidate& candidate : candidates) {
-      if (candidate.done || candidate.needed_pos_bytes == 0 || options_.no_more()) continue;
+      if (candidate.done || !candidate.needs_compiling() || options_.no_more()) continue;
       const schedule::SuperSchedule point = candidate.contestant.point;
-      known_pos_bytes_[schedule::to_text(point.format, problem_.op)] = candidate.needed_pos_bytes;
+      if (candidate.needed_pos_bytes != 0)
+        known_pos_bytes_[schedule::to_text(point.format, problem_.op)] = candidate.needed_pos_bytes;
       std::vector<Candidate> again = compile({point});
       run(again, false);
       candidate = std::move(again[0]);
+      check_loading(candidate);
     }
+  }
+
+  /// What can't be loaded just after it was compiled is the machine's fault, not the point's.
+  static void check_loading(const Candidate& candidate) {
+    if (candidate.unloadable) throw EnvironmentError(candidate.measurement.message);
   }
 
   void report(const Candidate& candidate) const {
@@ -186,9 +194,11 @@ class Session::State {
     if (options_.stop()) throw Stopped("stopped before anything was measured");
     Candidate candidate = compile_baseline(pos_bytes_);
     if (!candidate.done && !candidate.contestant.library.empty()) runner_.set_baseline(candidate);
-    if (candidate.needed_pos_bytes != 0) {
-      candidate = compile_baseline(candidate.needed_pos_bytes);
+    if (candidate.needs_compiling()) {
+      const int pos_bytes = candidate.needed_pos_bytes;
+      candidate = compile_baseline(pos_bytes != 0 ? pos_bytes : pos_bytes_);
       if (!candidate.done && !candidate.contestant.library.empty()) runner_.set_baseline(candidate);
+      check_loading(candidate);
     }
     if (!candidate.done) throw Stopped("stopped before anything was measured");
     const Measurement& measurement = candidate.measurement;

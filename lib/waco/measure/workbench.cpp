@@ -61,10 +61,6 @@ KernelLibrary::KernelLibrary(const std::filesystem::path& file) {
   std::fesetenv(&environment);
   if (handle_ == nullptr) throw EnvironmentError(fmt::format("the kernel can't be loaded: {}", ::dlerror()));
   kernel_ = reinterpret_cast<waco_kernel_function>(::dlsym(handle_, "waco_kernel"));
-  if (kernel_ == nullptr) {
-    ::dlclose(handle_);
-    throw EnvironmentError("the kernel's library defines no waco_kernel");
-  }
   if (::dlsym(handle_, "__kmpc_fork_call") != nullptr) let_libomp_pin_threads();
 }
 
@@ -156,7 +152,15 @@ Preparation Workbench::pack(const Contestant& contestant, Entrant& entrant) {
     return preparation;
   }
 
-  entrant.library = std::make_unique<KernelLibrary>(contestant.library);
+  try {
+    entrant.library = std::make_unique<KernelLibrary>(contestant.library);
+  } catch (const EnvironmentError& error) {
+    preparation.unloadable = true;
+    preparation.message = error.what();
+    return preparation;
+  }
+  if (entrant.library->kernel() == nullptr)
+    throw EnvironmentError("the kernel's library defines no waco_kernel");
   const int threads = std::max(point.compute.threads, 1);
   if (codegen::needs_partition(point)) {
     entrant.partition = codegen::partition(*entrant.storage, threads, codegen::partition_may_cut_rows(point));

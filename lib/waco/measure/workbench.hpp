@@ -18,12 +18,12 @@ namespace waco::measure {
 /// A kernel's shared object, loaded.
 class KernelLibrary {
  public:
-  /// Throws EnvironmentError when it can't be loaded or has no waco_kernel.
+  /// Throws EnvironmentError when it can't be loaded.
   explicit KernelLibrary(const std::filesystem::path& file);
   ~KernelLibrary();
   KernelLibrary(const KernelLibrary&) = delete;
   KernelLibrary& operator=(const KernelLibrary&) = delete;
-  waco_kernel_function kernel() const { return kernel_; }
+  waco_kernel_function kernel() const { return kernel_; }  ///< null where it has no waco_kernel
 
  private:
   void* handle_ = nullptr;

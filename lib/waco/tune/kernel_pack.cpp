@@ -140,7 +140,6 @@ std::vector<measure::CompileRequest> choose_kernels(const TuneOptions& tuning, c
 }
 
 PackReport prepare_kernels(const TuneOptions& tuning, const PackOptions& options, const StopToken& stop) {
-  const int threads = tuning.num_threads();
   const std::filesystem::path folder = cache_folder() / "kernels";
   const measure::KernelCache cache(measure::Compiler::find(tuning.compiler, stop), folder);
   if (cache.folder() != folder)
@@ -158,6 +157,7 @@ PackReport prepare_kernels(const TuneOptions& tuning, const PackOptions& options
 
   const auto compiling = Clock::now();
   Progress progress("compiling kernels", report.num_chosen);
+  const int threads = measure::num_compilers();
   const size_t batch = static_cast<size_t>(8 * threads);  // progress is told and stops are seen in between
   for (size_t begin = 0; begin < chosen.size() && !stop.stop_requested() && !report.machine_failed;
        begin += batch) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "waco/base/error.hpp"
+#include "waco/measure/kernel_cache.hpp"
 #include "waco/tune/decision.hpp"
 #include "waco/tune/run.hpp"
 
@@ -66,8 +67,9 @@ void Run::measure_all() {
   for (Candidate& candidate : result_.candidates)
     if (!candidate.measured) waiting.push_back(&candidate);
   // One batch compiles best; with a budget smaller ones, so that nothing is compiled that is not measured.
-  const size_t size =
-      first_budget_.seconds_left() ? static_cast<size_t>(std::max(2, result_.threads)) : waiting.size();
+  const size_t size = first_budget_.seconds_left()
+                          ? static_cast<size_t>(std::max(2, measure::num_compilers()))
+                          : waiting.size();
   for (size_t begin = 0; begin < waiting.size() && !first_budget_.stop_requested(); begin += size)
     measure({waiting.begin() + static_cast<ptrdiff_t>(begin),
              waiting.begin() + static_cast<ptrdiff_t>(std::min(begin + size, waiting.size()))});
