@@ -51,4 +51,6 @@ TEST_CASE("shards: an array task of Slurm is one", "[base]") {
 TEST_CASE("shards: each has a file of its own", "[base]") {
   CHECK(shard_path("out/data.jsonl", {1, 4}) == "out/data.1-of-4.jsonl");
   CHECK(shard_path("data", {0, 2}) == "data.0-of-2");
+  for (const char* stream : {"-", "/dev/stdout", "/dev/null"})
+    CHECK_THROWS_AS(shard_path(stream, {0, 2}), UsageError);
 }

@@ -85,7 +85,8 @@ Machine describe_machine(const CompilerTarget& compiler);
 /// up), OMP_NUM_THREADS (its first number) and OMP_THREAD_LIMIT, whichever is least; 1..1024.
 int usable_threads();
 
-/// `threads` as asked for, and all usable ones where none were (0).
+/// `threads` as asked for, and all usable ones where none were (0). Throws UsageError for more than OpenMP's
+/// limit (OMP_THREAD_LIMIT), beyond which its parallel regions silently have fewer.
 int threads_or_all(int threads);
 
 /// From here on parallel regions that the calling thread begins, and that name no number of threads, run on

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "waco/base/error.hpp"
+#include "waco/base/file_replacement.hpp"
 
 namespace waco {
 namespace {
@@ -64,6 +65,8 @@ Shard choose_shard(const std::string& text) {
 }
 
 std::filesystem::path shard_path(const std::filesystem::path& file, const Shard& shard) {
+  if (is_stream(file))
+    throw UsageError(fmt::format("{}: each shard writes a file of its own; name a file", file.string()));
   std::filesystem::path name = file.stem();
   name += fmt::format(".{}-of-{}", shard.index, shard.count);
   name += file.extension();

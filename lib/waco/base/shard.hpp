@@ -27,7 +27,7 @@ std::optional<Shard> shard_of_array_task();
 /// there is neither. Throws as the two above.
 Shard choose_shard(const std::string& text);
 
-/// "data.jsonl" of shard 0/4 is "data.0-of-4.jsonl".
+/// "data.jsonl" of shard 0/4 is "data.0-of-4.jsonl". Throws UsageError for a stream (is_stream).
 std::filesystem::path shard_path(const std::filesystem::path& file, const Shard& shard);
 
 }  // namespace waco

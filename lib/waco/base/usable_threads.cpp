@@ -1,4 +1,5 @@
 // What of the machine this process may use: affinity, cgroup limits, OMP_NUM_THREADS and OMP_THREAD_LIMIT.
+#include <fmt/format.h>
 #include <omp.h>
 #include <sched.h>
 #include <unistd.h>
@@ -204,7 +205,11 @@ int usable_threads() {
 }
 
 int threads_or_all(int threads) {
-  return threads > 0 ? threads : usable_threads();
+  if (threads <= 0) return usable_threads();
+  if (threads > omp_get_thread_limit())
+    throw UsageError(fmt::format("{} threads are asked for, and OMP_THREAD_LIMIT allows {}", threads,
+                                 omp_get_thread_limit()));
+  return threads;
 }
 
 void limit_parallel_regions(int threads) {
