@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
@@ -141,7 +142,10 @@ void refuse_same_files(const std::vector<std::string>& inputs, const std::vector
 }
 
 void print_to_stdout(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  // On network file systems a full disk shows only then.
+  if (written && reaches_disk(STDOUT_FILENO)) return;
   if (errno == EPIPE) throw ReaderGone();
   throw EnvironmentError("stdout can't be written");
 }

@@ -138,6 +138,11 @@ bool is_temporary_name(std::string_view name) {
          name.substr(0, name.size() - kDigits).ends_with(".tmp.");
 }
 
+bool reaches_disk(int descriptor) {
+  // Pipes, terminals and devices have nothing to wait for, and say so.
+  return ::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS;
+}
+
 bool is_stream(const fs::path& file) {
   const std::optional<Target> target = find_target(file);
   return target && target->is_stream();
@@ -193,12 +198,12 @@ void FileReplacement::write(std::string_view content) {
 }
 
 void FileReplacement::sync() {
-  if (!temporary_.empty() && ::fsync(fd()) != 0) throw os_error(file_, "can't be written");
+  if (!reaches_disk(fd())) throw os_error(file_, "can't be written");
 }
 
 void FileReplacement::commit() {
-  if (temporary_.empty()) return;
   sync();
+  if (temporary_.empty()) return;
   if (::rename(temporary_.c_str(), target_.c_str()) == 0) return temporary_.clear();
   // A file that is mounted by itself, as into a container, can only be written in place.
   if (errno != EBUSY && errno != EXDEV) throw os_error(file_, "can't be replaced");

@@ -8,6 +8,10 @@
 
 namespace waco {
 
+/// Waits until what was written to a file is on the disk; false, with errno, where it did not get there. Of
+/// pipes, terminals and devices true.
+bool reaches_disk(int descriptor);
+
 /// Whether a name is of what can be written to but not replaced: a device or a pipe; a descriptor that is
 /// open, such as /dev/stdout, whatever it leads to; "-", which is stdout.
 bool is_stream(const std::filesystem::path& file);

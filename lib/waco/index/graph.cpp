@@ -2,6 +2,7 @@
 // "data", so that the distance function can look anything up and the file stays small.
 #include "waco/index/graph.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 // Its prefetches read one link past the last; distances are ours, so that is all this leaves out.
 #define NO_MANUAL_VECTORIZATION
@@ -238,7 +239,10 @@ void Graph::save(const std::filesystem::path& file) const {
   const std::filesystem::path temporary = temporary_name(file);
   state_->hnsw->saveIndex(temporary.string());
   std::error_code error;
-  const bool complete = std::filesystem::file_size(temporary, error) == saved_bytes(*state_->hnsw) && !error;
+  // hnswlib does not look whether what it writes is written.
+  const Descriptor written(::open(temporary.c_str(), O_WRONLY | O_CLOEXEC));
+  const bool complete = std::filesystem::file_size(temporary, error) == saved_bytes(*state_->hnsw) &&
+                        !error && written && ::fsync(written.get()) == 0;
   if (complete) std::filesystem::rename(temporary, file, error);
   if (complete && !error) return;
   std::filesystem::remove(temporary, error);
