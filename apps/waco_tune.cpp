@@ -98,7 +98,12 @@ ExitCode prepare_all(const Options& options, const StopToken& stop) {
   for (const schedule::Problem& problem : problems_to_prepare(options.problem, options.ranking.model)) {
     if (stop.stop_requested()) return ExitCode::kPartial;
     spdlog::info("{}:", schedule::to_text(problem));
-    const tune::PackReport report = prepare(options, tune_options(options, {problem, {}}), stop);
+    tune::PackReport report;
+    try {
+      report = prepare(options, tune_options(options, {problem, {}}), stop);
+    } catch (const Stopped&) {
+      return ExitCode::kPartial;
+    }
     all_there = all_there && report.complete;
     any_there = any_there || report.num_there + report.num_compiled > 0;
     if (report.machine_failed) break;

@@ -1,6 +1,8 @@
 // Progress reports: their text, and which form goes where.
 #include "waco/base/progress.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -50,6 +52,22 @@ TEST_CASE("progress: elsewhere than on a terminal there are plain lines", "[base
   CHECK_THAT(text, Catch::StartsWith("packing 1/2 (50 %)"));
   CHECK(std::count(text.begin(), text.end(), '\n') == 2);
   CHECK(text.find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("progress: where only warnings are told nothing is shown", "[base]") {
+  const auto told = [](spdlog::level::level_enum level) {
+    const auto before = spdlog::get_level();
+    spdlog::set_level(level);
+    const std::string text = written([](std::FILE* file) {
+      Progress::Style style = Progress::style_for(file);
+      style.interval_s = 0;
+      Progress("packing", 1, file, style).advance();
+    });
+    spdlog::set_level(before);
+    return text;
+  };
+  CHECK(told(spdlog::level::warn).empty());
+  CHECK_FALSE(told(spdlog::level::info).empty());
 }
 
 TEST_CASE("progress: short work reports nothing", "[base]") {

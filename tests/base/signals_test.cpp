@@ -36,6 +36,23 @@ TEST_CASE("signals: one of each kind asks to stop, and the first is the reason",
   CHECK(status_after({SIGUSR1}, "SIGUSR1") == 0);
   CHECK(status_after({SIGTERM, SIGUSR1}, "SIGTERM") == 0);
   CHECK(status_after({SIGUSR1, SIGUSR1, SIGTERM}, "SIGUSR1") == 0);
+  // What other schedulers send before they kill, at limits of CPU time, and when a terminal goes.
+  CHECK(status_after({SIGUSR2, SIGUSR2}, "SIGUSR2", 150) == 0);
+  CHECK(status_after({SIGXCPU, SIGXCPU}, "SIGXCPU", 150) == 0);
+  CHECK(status_after({SIGHUP, SIGTERM}, "SIGHUP") == 0);
+}
+
+TEST_CASE("signals: what nohup has ignored stays ignored", "[base]") {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGHUP, SIG_IGN);
+    const StopToken stop = stop_on_signals();
+    ::raise(SIGHUP);
+    ::_exit(stop() ? 1 : 0);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }
 
 TEST_CASE("signals: a request that comes twice at once is one", "[base]") {

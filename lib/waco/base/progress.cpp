@@ -2,6 +2,7 @@
 #include "waco/base/progress.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -50,6 +51,7 @@ Progress::Style Progress::style_for(std::FILE* stream) {
   const char* no_color = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
   Style style;
+  style.quiet = !spdlog::should_log(spdlog::level::info);
   style.bar = ::isatty(::fileno(stream)) != 0 && !(terminal != nullptr && std::string(terminal) == "dumb");
   style.color = style.bar && (no_color == nullptr || *no_color == '\0');
   style.interval_s = style.bar ? 0.1 : 10;
@@ -86,6 +88,7 @@ void Progress::add(int64_t done, int64_t failed, int64_t skipped) {
   done_ += done;
   failed_ += failed;
   skipped_ += skipped;
+  if (style_.quiet) return;
   const Clock::time_point now = Clock::now();
   if (std::chrono::duration<double>(now - last_report_).count() < style_.interval_s) return;
   last_report_ = now;

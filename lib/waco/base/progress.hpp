@@ -13,13 +13,14 @@ namespace waco {
 class Progress {
  public:
   struct Style {
-    bool bar = false;  ///< redraw one line
+    bool quiet = false;  ///< show nothing
+    bool bar = false;    ///< redraw one line
     bool color = false;
     double interval_s = 10;  ///< least time between two reports
     bool rates = false;      ///< tell steps per second and the share of failed ones
   };
-  /// A bar ten times a second when `stream` is a terminal, otherwise a line every 10 s; color unless NO_COLOR
-  /// is set.
+  /// A bar ten times a second when `stream` is a terminal, otherwise a line every 10 s, or nothing where only
+  /// warnings are to be told (set_up_log); color unless NO_COLOR is set.
   static Style style_for(std::FILE* stream);
 
   /// `what` names the work ("measuring"), `total` its steps. Nothing is shown before the first report is due.

@@ -21,7 +21,7 @@ constexpr int64_t kSameRequest_ns = 100'000'000;
 extern "C" void on_stop_signal(int number) {
   int none = 0;
   received_signal.compare_exchange_strong(none, number);
-  if (number == SIGUSR1) return;
+  if (number != SIGINT && number != SIGTERM) return;
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);
   const int64_t now_ns = int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
@@ -40,6 +40,12 @@ std::string_view signal_name(int number) {
       return "SIGTERM";
     case SIGUSR1:
       return "SIGUSR1";
+    case SIGUSR2:
+      return "SIGUSR2";
+    case SIGXCPU:
+      return "SIGXCPU";
+    case SIGHUP:
+      return "SIGHUP";
     default:
       return "";
   }
@@ -76,7 +82,11 @@ StopToken stop_on_signals() {
   action.sa_handler = on_stop_signal;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  for (const int number : {SIGINT, SIGTERM, SIGUSR1}) sigaction(number, &action, nullptr);
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU}) sigaction(number, &action, nullptr);
+  struct sigaction before = {};
+  // nohup has it ignored.
+  if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+    sigaction(SIGHUP, &action, nullptr);
   return token_of_signals();
 }
 

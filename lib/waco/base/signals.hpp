@@ -38,8 +38,9 @@ class StopToken {
   std::optional<Clock::time_point> deadline_;
 };
 
-/// From now on SIGINT, SIGTERM and SIGUSR1 ask the returned token to stop. A second SIGINT or SIGTERM, not at
-/// the same moment, ends the process at once. Call once, at the start of a program.
+/// From now on SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, and SIGHUP unless it is ignored, ask the returned
+/// token to stop. A second SIGINT or SIGTERM, not at the same moment, ends the process at once. Call once, at
+/// the start of a program.
 StopToken stop_on_signals();
 
 /// The token that stop_on_signals() returns, for what waits without being handed one. Where that was not
