@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <future>
 #include <set>
 
 #include "program.hpp"
@@ -105,15 +106,16 @@ TEST_CASE("cli: a stopped run reports its best so far as incomplete", "[cli]") {
 
 TEST_CASE("cli: a signal ends a run that waits for the other end of a pipe", "[cli]") {
   const Workspace work;
-  const std::string matrix = work.matrix(), pipe = work.path("pipe");
-  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  // The signal comes after the seconds in which the program begins to wait.
-  const auto stopped = [](Program program, const std::string& line) {
-    const RunResult run = run_by_shell(program, line);
-    INFO(line << "\n" << run.err);
-    CHECK(run.end.code == 1);
-    CHECK(run.err.find("stopped (SIG") != std::string::npos);
-    CHECK(run.out.empty());
+  const std::string matrix = work.matrix();
+  std::vector<std::string> pipes;
+  for (const char* name : {"tuned", "list", "plan", "codegen"}) {
+    pipes.push_back(work.path(name));
+    REQUIRE(::mkfifo(pipes.back().c_str(), 0600) == 0);
+  }
+  // The signal comes after the seconds in which the program begins to wait: in which they all do.
+  std::vector<std::pair<std::string, std::future<RunResult>>> runs;
+  const auto stopped = [&](const Program& program, const std::string& line) {
+    runs.emplace_back(line, std::async(std::launch::async, [=] { return run_by_shell(program, line); }));
   };
   const auto tuned = [](const std::string& input) {
     return waco_tune().with("--op", "spmv", "--effort", "none", input);
@@ -122,10 +124,17 @@ TEST_CASE("cli: a signal ends a run that waits for the other end of a pipe", "[c
     return fmt::format("timeout -k 10 -s {} --preserve-status 5 \"$@\"", signal);
   };
   stopped(tuned("-"), fmt::format("(head -c 60 '{}'; exec sleep 8) | {}", matrix, within("TERM")));
-  stopped(tuned(pipe), within("USR1"));
-  stopped(waco_tune().with("--op", "spmv", "--list", pipe), within("INT"));
-  stopped(tuned(matrix).with("-o", pipe), within("TERM"));
-  stopped(waco_codegen().with(pipe), within("TERM"));
+  stopped(tuned(pipes[0]), within("USR1"));
+  stopped(waco_tune().with("--op", "spmv", "--list", pipes[1]), within("INT"));
+  stopped(tuned(matrix).with("-o", pipes[2]), within("TERM"));
+  stopped(waco_codegen().with(pipes[3]), within("TERM"));
+  for (auto& [line, ended] : runs) {
+    const RunResult run = ended.get();
+    INFO(line << "\n" << run.err);
+    CHECK(run.end.code == 1);
+    CHECK(run.err.find("stopped (SIG") != std::string::npos);
+    CHECK(run.out.empty());
+  }
 }
 
 TEST_CASE("cli: a run that was stopped before it found a plan leaves an older one", "[cli]") {
