@@ -70,7 +70,8 @@ struct ColumnVectors {
 };
 ColumnVectors column_vectors(int rows, int target_lanes);
 
-/// Vector registers of the target: 32 with 512-bit vectors, else 16.
+/// Vector registers of the target, a processor of this machine's kind: 32 with 512-bit vectors and on
+/// AArch64, else 16.
 int num_registers(const Binding& binding);
 
 }  // namespace waco::codegen
