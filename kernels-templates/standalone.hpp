@@ -98,7 +98,7 @@ static int waco_takes(const struct waco_plan* plan, const int64_t* dims) {
 }
 
 /* Whether so many nonzeros need wider pos than the kernel was compiled for, which packing would find out at
-   its end: a C or L level below the others has a position for each. */
+   its end: they are as wide as the level with most positions needs, and the last has one for each nonzero. */
 static int waco_has_too_many(const struct waco_plan* plan, int64_t nnz) {
   int stores_pos = 0;
   for (int l = 0; l < plan->format.num_levels; ++l)

@@ -65,7 +65,7 @@ std::string slug_of(std::string_view text) {
 }
 
 /// What tells machines apart whose processors have the same name, as those of virtual machines do: caches and
-/// cores, the L3 behind the threads, and the CPUs that these have where they are more than CPUs.
+/// cores, the L3 behind the threads, and how many CPUs the threads share where they are more than those.
 std::string hash_of_hardware(const Ceilings& c) {
   const nlohmann::json machine = describe_machine("");
   const nlohmann::json hardware = {machine.at("caches"), machine.at("cores"), c.levels[2].capacity_bytes,
