@@ -77,7 +77,7 @@ static inline void waco_turn_lines(const From* from, const int32_t* items, int32
 /* The pattern by rows and by columns. */
 static inline void waco_index_pattern(const struct waco_packer* p, struct waco_clusters* c) {
   const int64_t *rows = p->coords[0], *columns = p->coords[1];
-  if (waco_sorted_modes(p->coords, 2, 0, p->nnz) == 2) {
+  if (p->sorted_modes == 2) {
     for (int64_t n = 0; n < p->nnz; ++n) {
       ++c->row[rows[n] + 1].begin;
       c->column_of[n] = (int32_t)columns[n];
@@ -248,7 +248,7 @@ static inline int waco_too_many_to_cluster(const int64_t* dims, int64_t nnz) {
   return dims[0] > kWacoMostClustered || dims[1] > kWacoMostClustered || nnz > kWacoMostClustered;
 }
 
-/* order[n] = the n-th row. Coordinates are in range, and not too many; 0 where memory runs out. */
+/* order[n] = the n-th row. Coordinates were checked, and are not too many; 0 where memory runs out. */
 static inline int waco_cluster_rows(const struct waco_packer* p, int32_t* order) {
   struct waco_clusters c;
   const int ok = waco_make_clusters(p, order, &c);
@@ -320,15 +320,13 @@ static inline int waco_walk_moved(const struct waco_packer* p, const struct waco
 static inline int waco_cluster_input(struct waco_packer* p, struct waco_moved* m) {
   if (waco_too_many_to_cluster(p->dims, p->nnz)) return WACO_UNFIT;
   const int64_t padded = waco_stored_rows(p->out);
-  for (int mode = 0; mode < 2; ++mode)
-    if (p->coords[mode] && waco_is_out_of_range(p->coords[mode], p->dims[mode], 0, p->nnz))
-      return WACO_BAD_ARGUMENT;
   m->given_rows = p->coords[0];
   m->given_row_ptr = p->row_ptr;
   m->given_columns = p->coords[1];
   m->given_values = p->values;
   if (!waco_make_rows(p)) return WACO_OUT_OF_MEMORY;
-  m->threads = waco_sorted_modes(p->coords, 2, 0, p->nnz) > 0 ? p->threads : 1;
+  if (!waco_check_coordinates(p)) return WACO_BAD_ARGUMENT;
+  m->threads = p->sorted_modes > 0 ? p->threads : 1;
   m->row_of = (int32_t*)waco_allocate(padded, sizeof *m->row_of);
   if (!m->row_of || !waco_cluster_rows(p, m->row_of)) return WACO_OUT_OF_MEMORY;
   for (int64_t n = p->dims[0]; n < padded; ++n) m->row_of[n] = -1;

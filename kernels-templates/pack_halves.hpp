@@ -37,16 +37,8 @@ struct waco_half_packer {
 /* The t-th cut of the groups into ranges of about equally many columns. */
 static inline int64_t waco_half_cut(const struct waco_half_packer* q, int t) {
   const int64_t target = waco_share(q->pos[q->groups], q->threads, t);
-  int64_t low = 0, high = q->groups;
   if (t == q->threads) return q->groups;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (q->pos[middle] < target)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return waco_find_first(0, q->groups, [=](int64_t g) { return q->pos[g] >= target; });
 }
 
 /* Calls body(g, b, k, k1) for every column k of thread t's groups, and then end(g). */

@@ -92,15 +92,8 @@ static inline void waco_fill_slice(const struct waco_packer* p, int64_t slice) {
 static inline int64_t waco_slice_cut(const struct waco_packer* p, int parts, int t) {
   const int64_t slices = p->out->level[0].extent, work = p->slice_begin[slices] + slices;
   const int64_t target = work / parts * t + work % parts * t / parts;
-  int64_t low = 0, high = slices;
-  while (t < parts && low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (p->slice_begin[middle] + middle < target)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return high;
+  if (t == parts) return slices;
+  return waco_find_first(0, slices, [=](int64_t s) { return p->slice_begin[s] + s >= target; });
 }
 
 /* Needs p->row_ptr and fewer than 2^31 nonzeros. */

@@ -1,4 +1,4 @@
-// Packing: memory, threads, and division by a split.
+// Packing: memory, threads, search, and division by a split.
 #ifndef WACO_PACK_MEMORY_HPP
 #define WACO_PACK_MEMORY_HPP
 
@@ -98,6 +98,19 @@ static inline void waco_zero(void* memory, int64_t bytes, int threads) {
     const int64_t begin = waco_share(bytes, threads, t), end = waco_share(bytes, threads, t + 1);
     memset((char*)memory + begin, 0, (size_t)(end - begin));
   });
+}
+
+/* The first of low .. high-1 for which `holds`, as it does for all after it; high when it does for none. */
+template <class Holds>
+static inline int64_t waco_find_first(int64_t low, int64_t high, const Holds& holds) {
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (holds(middle))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
 }
 
 static inline int waco_bit_width(uint64_t x) {

@@ -77,15 +77,8 @@ static inline int waco_check_row_ptr(const struct waco_packer* p, int threads) {
     for (int64_t n = begin; n < end; ++n) bad |= (uint64_t)columns[n] | (last - (uint64_t)columns[n]);
     for (int64_t n = begin > 0 ? begin : 1; n < end; ++n) descents += columns[n] <= columns[n - 1];
     /* Columns may descend from one row to the next only. */
-    int64_t low = 0, high = p->dims[0];
-    while (low < high) {
-      const int64_t middle = low + (high - low) / 2;
-      if (p->row_ptr[middle] < begin)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    for (int64_t r = low, before = -1; r < p->dims[0] && p->row_ptr[r] < end; ++r) {
+    int64_t r = waco_find_first(0, p->dims[0], [=](int64_t row) { return p->row_ptr[row] >= begin; });
+    for (int64_t before = -1; r < p->dims[0] && p->row_ptr[r] < end; ++r) {
       const int64_t n = p->row_ptr[r];
       if (n > 0 && n != before) descents -= columns[n] <= columns[n - 1];
       before = n;
@@ -132,16 +125,8 @@ static inline int waco_find_rows(struct waco_packer* p, int threads) {
 static inline int64_t waco_row_cut(const struct waco_packer* p, int64_t group, int parts, int t) {
   const int64_t rows = p->dims[0], groups = (rows + group - 1) / group, work = p->nnz + rows;
   const int64_t target = work / parts * t + work % parts * t / parts;
-  int64_t low = 0, high = groups;
   if (t == parts) return groups;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2, row = middle * group;
-    if (p->row_ptr[row] + row < target)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return waco_find_first(0, groups, [=](int64_t g) { return p->row_ptr[g * group] + g * group >= target; });
 }
 
 /* Row r's first nonzero; the end of the last row for rows beyond it. */
@@ -152,15 +137,9 @@ static inline int64_t waco_row_begin(const struct waco_packer* p, int64_t r) {
 /* Writes the row of every nonzero begin .. end-1, of input that gives row pointers only. */
 template <class T>
 static inline void waco_expand_rows(const struct waco_packer* p, int64_t begin, int64_t end, T* rows) {
-  int64_t low = 0, high = p->dims[0]; /* the row of `begin`: the last one that begins at or before it */
-  while (high - low > 1) {
-    const int64_t middle = low + (high - low) / 2;
-    if (p->row_ptr[middle] <= begin)
-      low = middle;
-    else
-      high = middle;
-  }
-  for (int64_t r = low, n = begin; n < end; ++r)
+  /* The row of `begin` is the last one that begins at or before it. */
+  const int64_t after = waco_find_first(1, p->dims[0], [=](int64_t row) { return p->row_ptr[row] > begin; });
+  for (int64_t r = after - 1, n = begin; n < end; ++r)
     for (; n < end && n < p->row_ptr[r + 1]; ++n) rows[n] = (T)r;
 }
 

@@ -15,19 +15,11 @@
 #ifndef WACO_WITHOUT_CLUSTER
 #include "pack_cluster.hpp"
 #endif
-#ifndef WACO_WITHOUT_BLOCKS
+#ifndef WACO_DIRECT_WAY
 #include "pack_blocks.hpp"
-#endif
-#ifndef WACO_WITHOUT_COLUMNS
 #include "pack_columns.hpp"
-#endif
-#ifndef WACO_WITHOUT_CONCORDANT
 #include "pack_concordant.hpp"
-#endif
-#ifndef WACO_WITHOUT_HALVES
 #include "pack_halves.hpp"
-#endif
-#ifndef WACO_WITHOUT_LANES
 #include "pack_lanes.hpp"
 #endif
 #include "pack_fill.hpp"
@@ -73,24 +65,27 @@ static inline int waco_pack_any(struct waco_packer* p) {
   return status;
 }
 
+/* Packs with so many threads; kWacoNotDirect where the input does not allow it. */
+typedef int (*waco_direct_way)(struct waco_packer*, int);
+
+/* How sorted input of this format is packed without sorting; null: as any is. An emitted kernel carries the
+   way of its format alone, and names it. */
+static inline waco_direct_way waco_find_direct_way(const struct waco_format* f) {
+#ifdef WACO_DIRECT_WAY
+  (void)f;
+  return WACO_DIRECT_WAY;
+#else
+  if (waco_is_concordant(f)) return waco_pack_concordant;
+  if (waco_is_in_lanes(f)) return waco_pack_lanes;
+  if (waco_block_shape(f).tail != WACO_NO_BLOCKS) return waco_pack_blocks;
+  if (waco_has_column_halves(f)) return waco_pack_halves;
+  return waco_is_in_columns(f) ? waco_pack_columns : nullptr;
+#endif
+}
+
 /* The direct way of the format, if it has one and the input is sorted; otherwise kWacoNotDirect. */
 static inline int waco_pack_directly(struct waco_packer* p) {
-  int (*pack)(struct waco_packer*, int) = nullptr;
-#ifndef WACO_WITHOUT_COLUMNS
-  if (waco_is_in_columns(p->format)) pack = waco_pack_columns;
-#endif
-#ifndef WACO_WITHOUT_CONCORDANT
-  if (waco_is_concordant(p->format)) pack = waco_pack_concordant;
-#endif
-#ifndef WACO_WITHOUT_LANES
-  if (waco_is_in_lanes(p->format)) pack = waco_pack_lanes;
-#endif
-#ifndef WACO_WITHOUT_BLOCKS
-  if (waco_block_shape(p->format).tail != WACO_NO_BLOCKS) pack = waco_pack_blocks;
-#endif
-#ifndef WACO_WITHOUT_HALVES
-  if (waco_has_column_halves(p->format)) pack = waco_pack_halves;
-#endif
+  const waco_direct_way pack = waco_find_direct_way(p->format);
   if (!pack || p->nnz >= INT32_MAX) return kWacoNotDirect;
   for (int l = 0; l < p->levels; ++l)
     if (p->out->level[l].crd_bytes > 4) return kWacoNotDirect;

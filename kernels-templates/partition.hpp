@@ -47,15 +47,8 @@ static inline int64_t waco_work_before(const struct waco_storage* s, int64_t x) 
  */
 static inline int64_t waco_last_within(const struct waco_storage* s, int level, int extra, int64_t low,
                                        int64_t high, int64_t target) {
-  while (low < high) {
-    const int64_t middle = low + (high - low + 1) / 2;
-    if (waco_first_value(s, level, middle) + extra * middle <= target) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  return low;
+  const auto is_beyond = [=](int64_t q) { return waco_first_value(s, level, q) + extra * q > target; };
+  return waco_find_first(low + 1, high + 1, is_beyond) - 1;
 }
 
 /* The nearest place to cut at or after x: between different first coordinates. */
@@ -63,16 +56,7 @@ static inline int64_t waco_next_cut(const struct waco_storage* s, int64_t x) {
   const int64_t all = s->level[0].num_positions;
   if (x <= 0 || x >= all || s->format.level[0].kind == WACO_U) return x < all ? x : all;
   const int64_t first = waco_load_crd(&s->level[0], x - 1);
-  int64_t low = x, high = all; /* the first position beyond those of `first` */
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (waco_load_crd(&s->level[0], middle) <= first) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return waco_find_first(x, all, [=](int64_t at) { return waco_load_crd(&s->level[0], at) > first; });
 }
 
 /* The nearest place to cut at or before x. */
@@ -80,16 +64,7 @@ static inline int64_t waco_previous_cut(const struct waco_storage* s, int64_t x)
   const int64_t all = s->level[0].num_positions;
   if (x <= 0 || x >= all || s->format.level[0].kind == WACO_U) return x < all ? x : all;
   const int64_t first = waco_load_crd(&s->level[0], x);
-  int64_t low = 0, high = x; /* the first position of `first` */
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (waco_load_crd(&s->level[0], middle) < first) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return waco_find_first(0, x, [=](int64_t at) { return waco_load_crd(&s->level[0], at) >= first; });
 }
 
 /// Cuts level 0 into `threads` contiguous ranges of equal work: stored values plus one per iteration of level

@@ -34,6 +34,7 @@ matrix::SparseTensor cluster_rows(const matrix::SparseTensor& matrix, int thread
   packer.nnz = matrix.num_nonzeros();
   packer.coords[0] = matrix.coords[0].data();
   packer.coords[1] = matrix.coords[1].data();
+  packer.sorted_modes = 2;
   std::vector<int32_t> order(static_cast<size_t>(rows));
   if (!waco_cluster_rows(&packer, order.data()))
     throw TooLargeError(fmt::format("{}: not enough memory to cluster the rows", matrix.name));

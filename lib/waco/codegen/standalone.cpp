@@ -212,35 +212,50 @@ constexpr std::string_view kImplementationBegin = R"(#ifndef WACO_DECLARATIONS_O
 #pragma GCC diagnostic ignored "-Wunused-function"
 )";
 
+/// How the packer's text names a direct way, and the templates that hold it.
+struct DirectWayText {
+  std::string_view function;
+  std::vector<std::string_view> parts;
+};
+
+DirectWayText direct_way_text(DirectPacking way) {
+  switch (way) {
+    case DirectPacking::kNone:
+      break;
+    case DirectPacking::kConcordant:
+      return {"waco_pack_concordant", {"pack_concordant.hpp"}};
+    case DirectPacking::kLanes:
+      return {"waco_pack_lanes", {"pack_lanes.hpp"}};
+    case DirectPacking::kBlocks:
+      return {"waco_pack_blocks", {"pack_members.hpp", "pack_block_chunk.hpp", "pack_blocks.hpp"}};
+    case DirectPacking::kHalves:
+      return {"waco_pack_halves",
+              {"pack_members.hpp", "pack_block_chunk.hpp", "pack_blocks.hpp", "pack_halves.hpp"}};
+    case DirectPacking::kColumns:
+      return {"waco_pack_columns", {"pack_columns.hpp"}};
+  }
+  return {"nullptr", {}};
+}
+
 /// The packer with the direct way of this format only, so that no compiler reads what the kernel never calls.
 std::string packer_text(const SuperSchedule& point, int64_t most_fill) {
-  const DirectPacking direct = direct_packing(to_abi(point.format, point.problem.op));
+  const DirectWayText direct = direct_way_text(direct_packing(to_abi(point.format, point.problem.op)));
+  std::string text = fmt::format("#define WACO_VALUE_BYTES {}\n#define WACO_DIRECT_WAY {}\n",
+                                 schedule::value_bytes(point.problem.type), direct.function);
+  if (stores_fill(point.format))
+    text += fmt::format("#ifndef WACO_MAX_FILL\n#define WACO_MAX_FILL {}\n#endif\n", most_fill);
   std::vector<std::string_view> parts{"pack_memory.hpp", "pack_storage.hpp", "pack_state.hpp",
                                       "pack_check.hpp",  "pack_sizes.hpp",   "pack_sort.hpp",
                                       "pack_slices.hpp", "pack_rows.hpp"};
-  const struct {
-    bool taken;
-    std::string_view name;
-    std::vector<std::string_view> parts;
-  } ways[] = {{point.format.clustered(), "CLUSTER", {"pack_cluster.hpp"}},
-              {direct == DirectPacking::kConcordant, "CONCORDANT", {"pack_concordant.hpp"}},
-              {direct == DirectPacking::kLanes, "LANES", {"pack_lanes.hpp"}},
-              {direct == DirectPacking::kColumns, "COLUMNS", {"pack_columns.hpp"}},
-              {direct == DirectPacking::kBlocks || direct == DirectPacking::kHalves,
-               "BLOCKS",
-               {"pack_members.hpp", "pack_block_chunk.hpp", "pack_blocks.hpp"}},
-              {direct == DirectPacking::kHalves, "HALVES", {"pack_halves.hpp"}}};
-  std::string text = fmt::format("#define WACO_VALUE_BYTES {}\n", schedule::value_bytes(point.problem.type));
-  if (stores_fill(point.format))
-    text += fmt::format("#ifndef WACO_MAX_FILL\n#define WACO_MAX_FILL {}\n#endif\n", most_fill);
-  for (const auto& way : ways) {
-    if (way.taken)
-      parts.insert(parts.end(), way.parts.begin(), way.parts.end());
-    else
-      text += fmt::format("#define WACO_WITHOUT_{}\n", way.name);
-  }
-  parts.insert(parts.end(),
-               {"pack_count.hpp", "pack_fill.hpp", "pack_order.hpp", "packer.hpp", "partition.hpp"});
+  const auto add = [&](const std::vector<std::string_view>& more) {
+    parts.insert(parts.end(), more.begin(), more.end());
+  };
+  if (point.format.clustered())
+    add({"pack_cluster.hpp"});
+  else
+    text += "#define WACO_WITHOUT_CLUSTER\n";
+  add(direct.parts);
+  add({"pack_count.hpp", "pack_fill.hpp", "pack_order.hpp", "packer.hpp", "partition.hpp"});
   for (const std::string_view part : parts) text += "\n" + without_own_includes(template_text(part));
   return text;
 }

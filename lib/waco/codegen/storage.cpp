@@ -103,11 +103,12 @@ Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule&
 }
 
 DirectPacking direct_packing(const waco_format& format) {
-  if (waco_is_concordant(&format)) return DirectPacking::kConcordant;
-  if (waco_is_in_lanes(&format)) return DirectPacking::kLanes;
-  if (waco_block_shape(&format).tail != WACO_NO_BLOCKS) return DirectPacking::kBlocks;
-  if (waco_has_column_halves(&format)) return DirectPacking::kHalves;
-  return waco_is_in_columns(&format) ? DirectPacking::kColumns : DirectPacking::kNone;
+  const waco_direct_way way = waco_find_direct_way(&format);
+  if (way == waco_pack_concordant) return DirectPacking::kConcordant;
+  if (way == waco_pack_lanes) return DirectPacking::kLanes;
+  if (way == waco_pack_blocks) return DirectPacking::kBlocks;
+  if (way == waco_pack_halves) return DirectPacking::kHalves;
+  return way == waco_pack_columns ? DirectPacking::kColumns : DirectPacking::kNone;
 }
 
 std::vector<int64_t> partition(const Storage& storage, int threads, bool may_cut_rows) {
