@@ -7,6 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "waco/base/artifact.hpp"
 #include "waco/base/clock.hpp"
@@ -14,6 +15,7 @@
 #include "waco/base/machine.hpp"
 #include "waco/index/index.hpp"
 #include "waco/index/vertex_sources.hpp"
+#include "waco/model/learned/learned_model.hpp"
 
 namespace {
 
@@ -88,9 +90,11 @@ index::VertexList gather(const Options& options, schedule::Op op, nlohmann::orde
     for (int64_t v = 0; v < old.size(); ++v) vertices.add(old.vertex(v), index::kAllThreads);
     sources.push_back({{"index", fs::path(options.from).filename().string()}, {"count", vertices.size()}});
   }
+  const std::set<std::string> judged_by =
+      model::originals_in(model::read_model_manifest(options.model), "validation_originals");
   std::vector<index::FastestRecords> fastest;  // of each dataset
   for (const std::string& dataset : options.datasets) {
-    const int64_t added = index::add_dataset(vertices, dataset, fastest.emplace_back());
+    const int64_t added = index::add_dataset(vertices, dataset, judged_by, fastest.emplace_back());
     spdlog::info("{}: {} new vertices", dataset, added);
     sources.push_back({{"dataset", fs::path(dataset).filename().string()}, {"count", added}});
   }

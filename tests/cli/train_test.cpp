@@ -210,6 +210,11 @@ TEST_CASE("cli: a run that fails leaves the checkpoint of the one before", "[cli
               .ok());
   check_refused(train(), 2, "--resume continues it");
   check_refused(train().with("--resume", "--init", small.path("other")), 2, "extractor");
+  // Before any matrix is looked for.
+  check_refused(Program("waco-train")
+                    .with(small.dataset(), "--extractor", "human", "--init", small.path("other"))
+                    .with("-o", small.path("third")),
+                2, "extractor");
   const RunResult resumed = train().with("--resume").run();
   INFO(resumed.err);
   REQUIRE(resumed.ok());

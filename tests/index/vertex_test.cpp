@@ -31,7 +31,7 @@ schedule::ScheduleSpace space_of(Op op, int threads, int64_t rhs = 0, int64_t ro
 index::FastestRecords fastest_in(const std::filesystem::path& dataset) {
   VertexList vertices(Op::kSpmv);
   index::FastestRecords fastest;
-  index::add_dataset(vertices, dataset, fastest);
+  index::add_dataset(vertices, dataset, {}, fastest);
   return fastest;
 }
 
@@ -130,11 +130,26 @@ TEST_CASE("vertex: a dataset gives its points that ran, each once", "[index]") {
       {sample_record("mesh", 16), sample_record("graph", 16), sample_record("mesh", 32), failed});
   VertexList vertices(Op::kSpmv);
   index::FastestRecords fastest, again;
-  CHECK(index::add_dataset(vertices, file, fastest) == 2);
-  CHECK(index::add_dataset(vertices, file, again) == 0);
+  CHECK(index::add_dataset(vertices, file, {}, fastest) == 2);
+  CHECK(index::add_dataset(vertices, file, {}, again) == 0);
   CHECK(vertices.text(0) == "spmv f32 | A: i:U k:C | loop: i k | par: i dynamic,16 x4");
   VertexList wrong_op(Op::kSpmm);
-  CHECK_THROWS_AS(index::add_dataset(wrong_op, file, fastest), InputError);
+  CHECK_THROWS_AS(index::add_dataset(wrong_op, file, {}, fastest), InputError);
+}
+
+TEST_CASE("vertex: what a model is judged by gives no points, nor do copies of it", "[index]") {
+  const TemporaryFolder folder;
+  using dataset::testing::sample_record;
+  auto copy = sample_record("mesh-copy", 64);
+  copy.original = "mesh";
+  const auto file =
+      dataset::testing::write_dataset(folder.path() / "d.jsonl", dataset::testing::sample_header(),
+                                      {sample_record("mesh", 16), copy, sample_record("graph", 32)});
+  VertexList vertices(Op::kSpmv);
+  index::FastestRecords fastest;
+  CHECK(index::add_dataset(vertices, file, {"mesh"}, fastest) == 1);
+  CHECK_THAT(std::string(vertices.text(0)), Catch::Contains("dynamic,32"));
+  CHECK(fastest.records.size() == 1);
 }
 
 TEST_CASE("vertex: neighbours are those of the fastest points of each matrix", "[index]") {

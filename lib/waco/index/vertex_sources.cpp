@@ -86,11 +86,13 @@ class Neighbours {
 
 }  // namespace
 
-int64_t add_dataset(VertexList& vertices, const std::filesystem::path& dataset, FastestRecords& fastest) {
+int64_t add_dataset(VertexList& vertices, const std::filesystem::path& dataset,
+                    const std::set<std::string>& judged_by, FastestRecords& fastest) {
   const int64_t before = vertices.size();
   fastest.file = dataset;
   dataset::read_dataset(dataset, [&](dataset::Record&& record) {
     check_op(record, vertices.op(), dataset);
+    if (judged_by.contains(record.original)) return;
     if (record.ok()) vertices.add(dataset::point_of(record, dataset), record.threads);
     if (!record.timed()) return;
     const auto& [op, type, rhs] = record.problem;

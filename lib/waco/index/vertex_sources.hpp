@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,12 @@ struct FastestRecords {
       records;  ///< by matrix and problem; fastest first, without samples
 };
 
-/// Adds the points of a dataset that could be run, slow ones too: the graph needs ways through them. Notes
-/// the fastest in `fastest`. Returns how many vertices are new. Throws InputError when the file is no dataset
-/// of the op, or a plan in it is none.
-int64_t add_dataset(VertexList& vertices, const std::filesystem::path& dataset, FastestRecords& fastest);
+/// Adds the points of a dataset that could be run, slow ones too: the graph needs ways through them; but none
+/// of matrices whose originals are in `judged_by`, for whom an index that holds their best points would make
+/// tuning look better than it is. Notes the fastest in `fastest`. Returns how many vertices are new. Throws
+/// InputError when the file is no dataset of the op, or a plan in it is none.
+int64_t add_dataset(VertexList& vertices, const std::filesystem::path& dataset,
+                    const std::set<std::string>& judged_by, FastestRecords& fastest);
 
 /// Adds at most `count` new vertices one change away from the fastest points: where good points are, others
 /// are near. Matrices and problems take turns, so that each gets as many as there are up to its equal part.

@@ -61,12 +61,6 @@ Network make_network(const Data& data) {
   return Network(make_dims(data.records.op, num_features, extracted), data.extractor);
 }
 
-std::set<std::string> names_in(const nlohmann::json& manifest, const char* key) {
-  const nlohmann::json dataset =
-      manifest.is_object() ? manifest.value("dataset", nlohmann::json()) : nlohmann::json();
-  return dataset.is_object() ? dataset.value(key, std::set<std::string>()) : std::set<std::string>();
-}
-
 size_t num_common(const std::set<std::string>& a, const std::set<std::string>& b) {
   return static_cast<size_t>(
       std::ranges::count_if(a, [&](const std::string& name) { return b.contains(name); }));
@@ -81,9 +75,9 @@ bool tells_what_it_learned_from(const nlohmann::json& manifest) {
 /// when what it was judged by is on the training side: then it was trained with another split.
 void check_split_of(const fs::path& model, const nlohmann::json& manifest, const Data& data) {
   const size_t num_known =
-      num_common(names_in(manifest, "training_originals"), originals_of(data.validation));
+      num_common(waco::model::originals_in(manifest, "training_originals"), originals_of(data.validation));
   const size_t num_moved =
-      num_common(names_in(manifest, "validation_originals"), originals_of(data.training));
+      num_common(waco::model::originals_in(manifest, "validation_originals"), originals_of(data.training));
   if (num_known > 0)
     spdlog::warn("{} has learned from {} of the originals that are judged by, and looks better than it is",
                  model.string(), num_known);
@@ -252,11 +246,10 @@ void tell_sizes(const Data& data) {
 
 /// Trains a network that was just made, or goes on where the checkpoint ended.
 History train(Network& network, const Data& data, const TrainingOptions& options,
-              const TrainerOptions& training, const std::optional<model::TensorFile>& first_weights,
-              const ModelFolder& folder, const StopToken& stop) {
+              const TrainerOptions& training, const ModelFolder& folder, const StopToken& stop) {
   network.standardise(data.training);
   network.clear_unused_rows(data.training);
-  if (first_weights) network.start_from(*first_weights, !training.freeze_embeddings);
+  if (data.weights) network.start_from(*data.weights, !training.freeze_embeddings);
   History history = train_network(network, data.training, data.validation, training, folder.checkpoint(),
                                   options.resume, stop);
   if (history.best == 0)
@@ -309,13 +302,11 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
     max_sites = max_sites_of(options.init, first_model, options.extractor);
   }
   set_up_torch(options.data.threads, options.seed);
-  const Data data = load_data(options.data, options.extractor, max_sites, stop);
+  const Data data = load_data(options.data, options.extractor, max_sites, options.init, stop);
   if (data.training.empty()) throw UsageError("the datasets have no training matrix");
   torch::manual_seed(options.seed);
   Network network = make_network(data);
   const std::string fingerprint = fingerprint_of(network.dims(), data.training, data.validation, training);
-  std::optional<model::TensorFile> first_weights;
-  if (!options.init.empty()) first_weights = load_weights(options.init, data.records.op, options.extractor);
   folder.create();
   const LockFile lock = folder.lock();
   check_checkpoint(folder, options.resume);  // again: another run may have ended while the data was loaded
@@ -324,11 +315,11 @@ ordered_json run_training(const TrainingOptions& options, const StopToken& stop)
   tell_sizes(data);
   if (!options.init.empty()) check_split_of(options.init, first_model, data);
 
-  const History history = train(network, data, options, training, first_weights, folder, stop);
+  const History history = train(network, data, options, training, folder, stop);
   ModelDescription model = describe(options, training, data, fingerprint, history);
   if (!options.init.empty()) {
     std::set<std::string> learned_from = originals_of(data.training);
-    learned_from.merge(names_in(first_model, "training_originals"));
+    learned_from.merge(waco::model::originals_in(first_model, "training_originals"));
     model.dataset["training_originals"] = learned_from;
     if (!tells_what_it_learned_from(first_model)) model.dataset["training_originals_partial"] = true;
     model.experience.add_earlier(waco::model::experience_of(first_model));
@@ -348,9 +339,9 @@ ordered_json run_evaluation(const fs::path& model, const DataOptions& options, b
   const nlohmann::json manifest = waco::model::read_model_manifest(model);
   const std::string extractor = manifest.at("extractor");
   set_up_torch(options.threads, 1);
-  const Data data = load_data(options, extractor, max_sites_of(model, manifest, extractor), stop);
+  const Data data = load_data(options, extractor, max_sites_of(model, manifest, extractor), model, stop);
   Network network = make_network(data);
-  network.load(load_weights(model, data.records.op, extractor));
+  network.load(*data.weights);
   if (!every_group) check_split_of(model, manifest, data);
   Examples judged = data.validation;
   if (every_group) judged.insert(judged.end(), data.training.begin(), data.training.end());

@@ -11,6 +11,7 @@
 #include "waco/base/error.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/model/learned/extractor.hpp"
+#include "waco/train/model_folder.hpp"
 
 namespace waco::train {
 namespace {
@@ -76,9 +77,10 @@ void check_machines(const Records& records) {
 }  // namespace
 
 Data load_data(const DataOptions& options, const std::string& extractor, int64_t max_sites,
-               const StopToken& stop) {
+               const std::filesystem::path& model, const StopToken& stop) {
   Data data;
   data.records = load_records(options.datasets, options.resplit);
+  if (!model.empty()) data.weights = load_weights(model, data.records.op, extractor);
   check_machines(data.records);
   if (!takes_features(extractor))
     data.extractor = make_conv_torch_extractor(extractor, schedule::sparse_order(data.records.op), max_sites);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,6 +12,7 @@
 
 #include "waco/base/signals.hpp"
 #include "waco/model/ceilings.hpp"
+#include "waco/model/learned/tensor_file.hpp"
 #include "waco/train/data/preparation.hpp"
 #include "waco/train/network/extractor.hpp"
 #include "waco/train/training.hpp"
@@ -26,14 +28,16 @@ struct Data {
   int64_t num_missing_records = 0;
   std::vector<model::Ceilings> borrowed_ceilings;
   std::shared_ptr<TorchExtractor> extractor;
+  std::optional<model::TensorFile> weights;  ///< of the model to begin with
   Examples training, validation;
 };
 
-/// Loads the datasets and prepares their patterns for the extractor, of which convolutions look at
-/// `max_sites` nonzeros. Warns about what is mixed, borrowed or missing. Throws InputError where no matrix is
-/// found, and EnvironmentError when `stop` ended it.
+/// Loads the datasets and the weights of `model`, a folder or none, and prepares the datasets' patterns for
+/// the extractor, of which convolutions look at `max_sites` nonzeros. Warns about what is mixed, borrowed or
+/// missing. Throws UsageError, before patterns are prepared, where the model is of another op or extractor,
+/// InputError where no matrix is found, and EnvironmentError when `stop` ended it.
 Data load_data(const DataOptions& options, const std::string& extractor, int64_t max_sites,
-               const StopToken& stop);
+               const std::filesystem::path& model, const StopToken& stop);
 
 /// Null without one.
 nlohmann::ordered_json resplit_json(const std::optional<Resplit>& resplit);

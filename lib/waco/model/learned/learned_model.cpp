@@ -206,6 +206,12 @@ nlohmann::json read_model_manifest(const fs::path& folder) {
   return FolderReader(folder).manifest();
 }
 
+std::set<std::string> originals_in(const nlohmann::json& manifest, const char* key) {
+  const nlohmann::json dataset =
+      manifest.is_object() ? manifest.value("dataset", nlohmann::json()) : nlohmann::json();
+  return dataset.is_object() ? dataset.value(key, std::set<std::string>()) : std::set<std::string>();
+}
+
 TensorFile read_model_weights(const fs::path& folder) {
   return FolderReader(folder).read_weights();
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +36,10 @@ inline constexpr double kClosedFormShare = 0.15;
 /// model.json of a folder. Throws InputError when the folder holds no model, one of a newer version, or one
 /// of another op, extractor or version of encoding, terms or features than this program has.
 nlohmann::json read_model_manifest(const std::filesystem::path& folder);
+
+/// Names of the originals that a manifest lists as "training_originals" or "validation_originals"; none where
+/// it lists none, as those of older versions.
+std::set<std::string> originals_in(const nlohmann::json& manifest, const char* key);
 /// Its weights. Throws InputError too when they are not those that the manifest describes, or no numbers.
 TensorFile read_model_weights(const std::filesystem::path& folder);
 
