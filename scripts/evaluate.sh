@@ -111,16 +111,27 @@ choose_models() {
     jq -r '.model // empty, .other_models[]'
 }
 
-# Names of the matrices that model $1 was trained on: as its manifest says, or those of the datasets that it names.
+# Names of the matrices that model $1 was trained on: as its manifest says, or, in one that does not, those of the datasets
+# that it names; and of what it began from, where the manifest does not say that too. $2...: folders asked already, as a
+# model may have begun from an earlier one in the same folder.
 trained_on() {
-  local name file
+  local name file first
   jq -r '.dataset.training_originals // [] | .[]' "$1/model.json"
   if jq -e '.dataset | has("training_originals") and .training_originals_partial != true' "$1/model.json" >/dev/null; then return; fi
-  jq -r '.dataset.files[].name' "$1/model.json" | while read -r name; do
-    file=$datasets/$name
-    [ -r "$file" ] || fail "the model $1 was trained on $name, which is not in $datasets (--datasets, --with-trained)" 3
-    gzip -dcf "$file" | jq -r 'select(.split == "training").original'
-  done | sort -u
+  if ! jq -e '.dataset | has("training_originals")' "$1/model.json" >/dev/null; then
+    jq -r '.dataset.files[].name' "$1/model.json" | while read -r name; do
+      file=$datasets/$name
+      [ -r "$file" ] || fail "the model $1 was trained on $name, which is not in $datasets (--datasets, --with-trained)" 3
+      gzip -dcf "$file" | jq -r 'select(.split == "training").original'
+    done | sort -u || return
+  fi
+  first=$(jq -r '.training.init // empty' "$1/model.json")
+  [ -n "$first" ] || return 0
+  # As the folder was named when the model was trained, or beside the others.
+  [ -r "$first/model.json" ] || first=$models/${first##*/}
+  [ -r "$first/model.json" ] || fail "the model $1 began from $first, which is not there to tell what it was trained on (--with-trained)" 3
+  for name in "$@"; do if [ "$name" -ef "$first" ]; then return 0; fi; done
+  trained_on "$first" "$@"
 }
 
 # waco-tune with what all runs of the current problem have in common; $1 is the cache folder.
@@ -139,22 +150,37 @@ options_of_way() {
   esac
 }
 
-# Way $1 on matrix $2, unless its result is there. Every way has a cache of its own, which holds at first what any run
-# leaves there, so that no way has its kernels compiled by another.
+# Cache folder $1, unless it is there, with what any run leaves in one.
+make_cache() {
+  [ ! -d "$1" ] || return 0
+  # Interrupted, it must not go on with a cache that lacks these kernels.
+  rm -rf "$1.part" && cp -r "$here/cache/first" "$1.part" && [ $stopped -eq 0 ] && mv "$1.part" "$1"
+}
+
+# Takes from cache $1 what a run left that does not count, so that the next one compiles its kernels itself; notes what is
+# there otherwise.
+begin_in_cache() {
+  if [ -e "$1.files" ]; then
+    (cd "$1" && find . -type f | sort | comm -23 - "$1.files" | while IFS= read -r file; do rm -f "$file"; done)
+  else
+    (cd "$1" && find . -type f | sort >"$1.files.part") && mv "$1.files.part" "$1.files"
+  fi
+}
+
+# Way $1 on matrix $2, unless its result is there. Every way has a cache of its own, so that none has its kernels compiled
+# by another.
 run_way() {
   local cache=$here/cache/$1 options
   read -ra options <<<"$(options_of_way "$1")"
-  if [ ! -d "$cache" ]; then
-    # Interrupted, it must not go on with a cache that lacks these kernels.
-    rm -rf "$cache.part" && cp -r "$here/cache/first" "$cache.part" && [ $stopped -eq 0 ] && mv "$cache.part" "$cache" || return 1
-  fi
+  make_cache "$cache" || return 1
   if [ "$1" != closed ]; then options+=("${model_options[@]}"); fi
   local attempt results=$here/$1.jsonl
   for attempt in 1 2; do
+    begin_in_cache "$cache" || return 1
     # All of the list, even where this runs in an array job.
     run_tune "$cache" --list <(echo "$2") --shard 0/1 "${options[@]}" -o "$results" || return 1
     jq -c --arg input "$2" 'select(.input == $input)' "$results" | tail -n 1 >"$here/last.json"
-    was_disturbed "$here/last.json" || return 0
+    if ! was_disturbed "$here/last.json"; then rm -f "$cache.files" && return 0; fi
     jq -c --arg input "$2" 'select(.input != $input)' "$results" >"$results.part" && mv "$results.part" "$results"
     [ $stopped -eq 0 ] || return 1
   done
@@ -176,17 +202,17 @@ plans_of() {
   done | jq -c -s .
 }
 
-# The plans $3 of matrix $1 in common rounds, of which document $2 tells, unless it does.
+# The plans $3 of matrix $1 in common rounds, of which document $2 tells, unless it does. Kernels go to cache $4.
 hold_contest() {
-  local contest=$2 plans=$3 schedules=() options=() plan attempt
+  local contest=$2 plans=$3 cache=$4 schedules=() options=() plan attempt
   if ! was_disturbed "$contest" && jq -e --argjson plans "$plans" '.complete and (($plans | map(select(.is_baseline | not).plan)) -
-      [.candidates[].plan] == [])' "$contest" >/dev/null 2>&1; then return 0; fi
+      [.candidates[] | select(.status == "ok").plan] == [])' "$contest" >/dev/null 2>&1; then return 0; fi
   # Without a plan of its own fixed_csr's stands for all.
   mapfile -t schedules < <(jq -r 'map(select(.is_baseline | not).plan) + (map(.plan)[:1]) | unique[]' <<<"$plans")
   for plan in "${schedules[@]}"; do options+=(--schedule "$plan"); done
   for attempt in 1 2; do
     rm -f "$contest"
-    run_tune "$here/cache/contest" "$1" "${options[@]}" --model none --effort normal -o "$contest" || return 1
+    run_tune "$cache" "$1" "${options[@]}" --model none --effort normal -o "$contest" || return 1
     jq -c '.candidates | map({key: .plan, value: .compile_ns}) | from_entries' "$contest" >>"$compiled"
     jq -e .complete "$contest" >/dev/null || return 1
     was_disturbed "$contest" || return 0
@@ -196,16 +222,19 @@ hold_contest() {
 
 # All contests of matrix $1, called $2, and what they say.
 compare_plans() {
-  local plans number documents=() compiled=$here/contest/$2.compiled
+  local plans number documents=() compiled=$here/contest/$2.compiled cache=$here/cache/contest-$2
   plans=$(plans_of "$1")
   [ "$(jq length <<<"$plans")" -eq "$(wc -w <<<"$own_ways")" ] || return 1
+  # Not another matrix's, whose plans are compiled there.
+  make_cache "$cache" || return 1
   for ((number = 1; number <= contests; ++number)); do
     documents+=("$here/contest/$2.$number.json")
-    hold_contest "$1" "${documents[-1]}" "$plans" || return 1
+    hold_contest "$1" "${documents[-1]}" "$plans" "$cache" || return 1
     [ $stopped -eq 0 ] || return 1
   done
   jq -c -s --argjson ways "$plans" --arg model "$model_kind" --slurpfile compiled "$compiled" -f "$root/scripts/evaluation/summary.jq" \
-    "${documents[@]}" >"$here/summary/$2.json.part" && mv "$here/summary/$2.json.part" "$here/summary/$2.json"
+    "${documents[@]}" 2>>"$folder/log" >"$here/summary/$2.json.part" && mv "$here/summary/$2.json.part" "$here/summary/$2.json" &&
+    rm -rf "$cache"
 }
 
 # Everything for matrix $1.
@@ -229,7 +258,6 @@ warm_up() {
   rm -rf "$here/cache/first.part" && mkdir -p "$here/cache/first.part"
   run_tune "$here/cache/first.part" "$sample" --effort none "${model_options[@]}" &&
     { [ "$prepare" -eq 0 ] || run_tune "$here/cache/first.part" --prepare "$prepare" "${model_options[@]}"; } &&
-    rm -rf "$here/cache/contest" && cp -r "$here/cache/first.part" "$here/cache/contest" &&
     mv "$here/cache/first.part" "$here/cache/first"
 }
 
@@ -266,12 +294,14 @@ evaluate_problem() {
   mkdir -p "$here/contest" "$here/cache" "$here/summary"
   echo "${here##*/}" >"$folder/$name.current"
   warm_up || { [ $stopped -eq 1 ] && return 0; fail "$problem: the first run failed; see $folder/log" 1; }
+  : >"$here/listed.part"
   while read -r input <&3; do
     if [ "$op" = mttkrp ]; then is_tensor "$input" || continue; else is_matrix "$input" || continue; fi
     if grep -qxF "$(name_of "$input")" <<<"$seen"; then
       say "$problem: $(name_of "$input") left out, the model was trained on it"
       continue
     fi
+    name_of "$input" >>"$here/listed.part"
     if [ $stopped -eq 1 ]; then
       num_open=$((num_open + 1))
     elif ! evaluate "$input"; then
@@ -281,6 +311,7 @@ evaluate_problem() {
       fi
     fi
   done 3< <(list_inputs)
+  mv "$here/listed.part" "$here/listed"
 }
 
 [ $tables_only -eq 1 ] || [ -n "$(list_inputs)" ] || fail "the lists are empty"
@@ -299,9 +330,13 @@ if [ $tables_only -eq 0 ]; then
   done
 fi
 
-# Of each problem the results with the model that was used last.
+# Of each problem the results with the model that was used last, of the matrices that were listed then.
 find "$folder" -maxdepth 1 -name '*.current' -exec cat {} + | while read -r here; do
-  find "$folder/${here##*/}/summary" -name '*.json' -exec cat {} +
+  here=$folder/${here##*/}
+  if [ -e "$here/listed" ]; then cat "$here/listed"; else find "$here/summary" -name '*.json' -exec basename {} .json \;; fi |
+    while read -r name; do
+      if [ -e "$here/summary/$name.json" ]; then cat "$here/summary/$name.json"; fi
+    done
 done >"$folder/summary.jsonl"
 if [ -s "$folder/summary.jsonl" ]; then
   draw() { jq -s -r --argjson with_details "$1" -f "$root/scripts/evaluation/tables.jq" "$folder/summary.jsonl"; }

@@ -266,6 +266,25 @@ TEST_CASE("cli: an evaluation leaves out what its model was trained on", "[cli]"
   CHECK(summaries[0]["matrix"] == "other");
   CHECK(summaries[0]["model"] == "learned");
   CHECK(run(work.path("other.mtx"), work.path("nowhere")).end.code == 3);
+
+  // What it began from had learned, too; and what is not listed any more is not drawn.
+  const std::string first = work.path("first");
+  test::write_random_model(first, schedule::Op::kSpmv);
+  json first_manifest = parse_file(first + "/model.json");
+  first_manifest["dataset"] = {{"training_originals", {"third"}}};
+  write_file_atomically(first + "/model.json", first_manifest.dump());
+  manifest["dataset"] = {{"training_originals", {"matrix"}}, {"training_originals_partial", true}};
+  manifest["training"]["init"] = first;
+  write_file_atomically(model + "/model.json", manifest.dump());
+  fs::copy_file(work.path("matrix.mtx"), work.path("third.mtx"));
+  const RunResult begun = run(work.path("third.mtx"), work.path("datasets"));
+  INFO(begun.err);
+  CHECK(begun.ok());
+  CHECK(begun.err.find("third left out, the model was trained on it") != std::string::npos);
+  CHECK(lines_of(work.path("e/summary.jsonl")).empty());
+  manifest["training"]["init"] = work.path("nowhere");
+  write_file_atomically(model + "/model.json", manifest.dump());
+  CHECK(run(work.path("third.mtx"), work.path("datasets")).end.code == 3);
   CHECK(evaluate({"-o", work.path("e"), "--ways", "normal fastest", work.path("other.mtx")}).end.code == 2);
   CHECK(
       evaluate({"-o", work.path("e"), "--page", work.path("matrix.mtx"), work.path("other.mtx")}).end.code ==
