@@ -121,11 +121,14 @@ class Run {
     for (const std::string& note : input.notes) spdlog::info("{}: {}", path, note);
     const tune::TuneOptions& tuning = arena_.options().tuning;
     const std::string hash = matrix::pattern_hash(input.tensor);
+    std::optional<GivenPlan> given;
+    if (plans_) given = {plans_->find(path, hash, tuning.problem, tuning.threads), options_.plan_file};
     const Record* held =
         file_ ? file_->find(hash, input.tensor.name, tuning.problem, tuning.threads) : nullptr;
     if (held != nullptr) {
       const ExitCode code = code_of(*held);
-      const std::string other = differences(*held, tuning, options_.plan_file, arena_.compiler());
+      const std::string other =
+          differences(*held, arena_.options(), options_.plan_file, given, arena_.compiler());
       const std::string told = fmt::format("{}: is in {} already{}, skipped", path, options_.record_file,
                                            code == ExitCode::kDone ? "" : ", and its plan failed");
       if (other.empty()) spdlog::info(told);
@@ -134,8 +137,6 @@ class Run {
     }
     spdlog::info("{}: {}, {} nonzeros", path, fmt::join(input.tensor.dims, " x "),
                  input.tensor.num_nonzeros());
-    std::optional<GivenPlan> given;
-    if (plans_) given = {plans_->find(path, hash, tuning.problem, tuning.threads), options_.plan_file};
     return hand_over(arena_.hold(std::move(input.tensor), given, stop_));
   }
 

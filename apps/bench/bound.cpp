@@ -46,11 +46,13 @@ std::string Bound::binding() const {
   return memory_ns >= compute_ns ? std::string(model::kMemoryLevelNames[level]) + " bandwidth" : "arithmetic";
 }
 
-Bound bound_of(const Work& work, int64_t sparse_bytes, const model::Ceilings& ceilings, int threads,
-               int cores, bool f64) {
+Bound bound_of(const Work& work, int64_t sparse_bytes, const model::Ceilings& ceilings, int64_t l3_bytes,
+               int threads, int cores, bool f64) {
   Bound bound;
   bound.bytes = sparse_bytes + work.dense_bytes + work.output_bytes;
   bound.level = ceilings.level_of(static_cast<double>(bound.bytes), cores);
+  // Where neighbours leave it to us, more of L3 than ceilings count on keeps the operands.
+  if (bound.level == 3 && bound.bytes <= l3_bytes) bound.level = 2;
   bound.memory_ns = static_cast<double>(bound.bytes) / ceilings.read(bound.level, threads);
   bound.compute_ns = work.least_flops / ceilings.fma(f64, threads);
   return bound;

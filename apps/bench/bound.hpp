@@ -36,8 +36,8 @@ struct Bound {
 };
 
 /// The bound of a kernel whose sparse operand takes `sparse_bytes`, on `threads` threads of `cores` cores:
-/// threads of one core share its caches.
-Bound bound_of(const Work& work, int64_t sparse_bytes, const model::Ceilings& ceilings, int threads,
-               int cores, bool f64);
+/// threads of one core share its caches. `l3_bytes`, of the machine, may be more than the ceilings count on.
+Bound bound_of(const Work& work, int64_t sparse_bytes, const model::Ceilings& ceilings, int64_t l3_bytes,
+               int threads, int cores, bool f64);
 
 }  // namespace waco::bench

@@ -53,6 +53,11 @@ std::string plan_source(const tune::TuneOptions& tuning, const std::string& plan
   return tuning.points.empty() ? PlanOrigin::kTuning : PlanOrigin::kSchedule;
 }
 
+/// As records have it.
+std::string plan_text(const tune::TunedPlan& plan) {
+  return plan.is_baseline ? kFixedCsr : schedule::to_text(schedule::canonical(plan.point.value()));
+}
+
 PlanOrigin origin_of(const tune::TuneOptions& tuning, const tune::TuneResult& tuned,
                      const std::optional<GivenPlan>& given) {
   std::string source = plan_source(tuning, given ? given->file : "");
@@ -89,9 +94,12 @@ void complete(Record& record, const Work& work) {
   const Entry& baseline = record.entries.front();
   const bool f64 = record.problem.type == schedule::ValueType::kF64;
   const int cores = num_cores(record.threads);
+  int64_t l3_bytes = 0;
+  for (const Cache& cache : record.machine.caches)
+    if (cache.level == 3) l3_bytes = cache.bytes * std::max(1, cache.num_instances);
   std::vector<double> rejected;
   for (Entry& entry : record.entries) {
-    entry.bound = bound_of(work, entry.stored_bytes, record.ceilings, record.threads, cores, f64);
+    entry.bound = bound_of(work, entry.stored_bytes, record.ceilings, l3_bytes, record.threads, cores, f64);
     if (!entry.ok()) continue;
     if (entry.censored) {
       const double speedup = baseline.time_ns.median / entry.time_ns.median;
@@ -118,8 +126,9 @@ std::string thread_warning(const GivenPlan& given, int threads) {
                      given.file, own, own == 1 ? "thread" : "threads", threads);
 }
 
-std::string differences(const Record& record, const tune::TuneOptions& tuning, const std::string& plan_file,
-                        const CompilerTarget& by_compiler) {
+std::string differences(const Record& record, const ContestOptions& options, const std::string& plan_file,
+                        const std::optional<GivenPlan>& given, const CompilerTarget& by_compiler) {
+  const tune::TuneOptions& tuning = options.tuning;
   std::vector<std::string> all;
   const CompilerTarget& compiler = record.machine.compiler;
   if (!compiler.version.empty() &&
@@ -128,12 +137,24 @@ std::string differences(const Record& record, const tune::TuneOptions& tuning, c
   if (record.effort != tune::name(tuning.effort))
     all.push_back(fmt::format("with --effort {}", record.effort));
   const std::string source = plan_source(tuning, plan_file), &held = record.plan_origin.source;
+  const std::string& model = record.plan_origin.cost_model;
   if (held == PlanOrigin::kTuning && source != held) all.emplace_back("of a plan that was tuned for it");
+  if (held == PlanOrigin::kTuning && source == held && !model.empty() && model != tuning.cost_model())
+    all.push_back(fmt::format("of a plan found by {}", model_text(model)));
   if (held == PlanOrigin::kSchedule &&
       (source != held || record.plan != schedule::to_text(schedule::canonical(tuning.points[0]))))
     all.push_back(fmt::format("of --schedule '{}'", record.plan));
   if (held != PlanOrigin::kTuning && held != PlanOrigin::kSchedule && !held.empty() && source != held)
     all.push_back(fmt::format("of the plan of {}", held));
+  if (given && source == held && plan_text(given->plan) != record.plan)
+    all.push_back(fmt::format("of another plan of {}", held));
+  std::vector<std::string> missing;
+  for (const Peer& peer : options.peers) {
+    const bool is_absent = std::any_of(record.absent.begin(), record.absent.end(),
+                                       [&](const Absence& absence) { return absence.name == peer.name; });
+    if (record.find(peer.name) == nullptr && !is_absent) missing.push_back(peer.name);
+  }
+  if (!missing.empty()) all.push_back(fmt::format("without {}", fmt::join(missing, ", ")));
   for (const std::string& warning : record.warnings)
     if (warning.find("of the samples were thrown away") != std::string::npos)
       all.emplace_back("while the machine was busy");

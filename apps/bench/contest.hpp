@@ -29,10 +29,10 @@ struct GivenPlan {
 std::string thread_warning(const GivenPlan& given, int threads);
 
 /// How a record was taken otherwise than a run with these options would take it now, `by_compiler` and with
-/// plans of `plan_file` (may be empty), for a person: "by clang 14, with --effort quick". Empty where it was
-/// not, as far as it tells.
-std::string differences(const Record& record, const tune::TuneOptions& tuning, const std::string& plan_file,
-                        const CompilerTarget& by_compiler);
+/// the plan `given` in `plan_file` (may be empty), for a person: "by clang 14, with --effort quick". Empty
+/// where it was not, as far as it tells.
+std::string differences(const Record& record, const ContestOptions& options, const std::string& plan_file,
+                        const std::optional<GivenPlan>& given, const CompilerTarget& by_compiler);
 
 /// Throws measure::Unmeasurable where a contestant of ours could not be compiled or packed, as for lack of
 /// memory: that says nothing of its kernel, and a record would keep it for ever.

@@ -63,12 +63,14 @@ std::string summary_line(const std::vector<const Record*>& group, const std::str
     if (speedup > 0) least = least > 0 ? std::min(least, speedup) : speedup;
   }
   const int64_t failed = num_failed(group), num_timed = static_cast<int64_t>(group.size()) - failed;
+  const bool some = summary.num_with_peers > 0 && summary.num_with_peers < num_timed;
+  const std::string of_some = some ? fmt::format(" (of {})", summary.num_with_peers) : "";
   return fmt::format(
-      "| {} | {} |{} {} | {} | {} | {} | {} | {}{} | {} |\n", label, num_timed,
+      "| {} | {} |{} {} | {} | {} | {} | {}{} | {}{}{} | {} |\n", label, num_timed,
       with_failed ? fmt::format(" {} |", failed) : "", timed ? factor(of_waco->over_fixed_csr) : "",
       factor(least), timed ? percent(of_waco->share_of_bound) : "",
-      timed ? factor(of_waco->over_balanced_csr) : "", factor(summary.best_peer_over_fixed_csr),
-      summary.num_rough > 0 ? ">" : "", factor(summary.waco_over_best_peer),
+      timed ? factor(of_waco->over_balanced_csr) : "", factor(summary.best_peer_over_fixed_csr), of_some,
+      summary.num_rough > 0 ? ">" : "", factor(summary.waco_over_best_peer), of_some,
       summary.num_with_peers > 0 ? std::to_string(summary.losses.size()) : "");
 }
 

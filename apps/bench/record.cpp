@@ -125,6 +125,11 @@ const Entry* Record::best_peer() const {
   return best;
 }
 
+std::string model_text(const std::string& cost_model) {
+  return cost_model == "closed-form" ? "the closed-form model"
+                                     : fmt::format("the learned model {:.12}", cost_model);
+}
+
 double speedup_over(const Entry* own, const Entry* other) {
   if (own == nullptr || other == nullptr || !own->timed() || !other->timed()) return 0;
   return own->speedup.median / other->speedup.median;

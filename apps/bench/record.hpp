@@ -92,6 +92,9 @@ struct Record {
   const Entry* best_peer() const;
 };
 
+/// A PlanOrigin's cost model, of which something is known, for a person.
+std::string model_text(const std::string& cost_model);
+
 /// How many times faster `own` is: the quotient of their speedups over fixed_csr, which compare times of the
 /// same rounds. 0 unless both were timed.
 double speedup_over(const Entry* own, const Entry* other);

@@ -48,19 +48,21 @@ std::string over_best_peer(const Record& record, std::string_view none, std::str
 std::string origin_text(const Record& record) {
   const PlanOrigin& origin = record.plan_origin;
   if (origin.source == PlanOrigin::kSchedule) return "schedule given by hand";
-  const std::string model = origin.cost_model == "closed-form" ? "the closed-form model"
-                            : origin.cost_model.empty()
-                                ? ""
-                                : fmt::format("the learned model {:.12}", origin.cost_model);
-  const std::string how = model.empty() ? "" : fmt::format(" by {} with effort {}", model, origin.effort);
+  const std::string how =
+      origin.cost_model.empty()
+          ? ""
+          : fmt::format(" by {} with effort {}", model_text(origin.cost_model), origin.effort);
   const bool tuned = origin.source.empty() || origin.source == PlanOrigin::kTuning;
   return tuned ? fmt::format("tuned in {:.1f} s{}", record.tuning_s, how)
                : fmt::format("plan of {}{}", origin.source, how.empty() ? "" : ", found" + how);
 }
 
 std::string to_table(const model::Ceilings& ceilings) {
-  std::string text = fmt::format("{}, {} threads{}\n", ceilings.cpu, ceilings.threads,
-                                 ceilings.measured ? "" : " (built-in guesses: it could not be measured)");
+  std::string text =
+      fmt::format("{}, {} threads{}\n", ceilings.cpu, ceilings.threads,
+                  !ceilings.measured   ? " (built-in guesses: it could not be measured)"
+                  : ceilings.disturbed ? " (measured beside other work: what it can do is more)"
+                                       : "");
   text += "read bandwidth:";
   for (int level = 0; level < model::kNumMemoryLevels; ++level)
     text +=

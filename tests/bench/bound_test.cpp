@@ -69,12 +69,12 @@ TEST_CASE("bound: of mttkrp it charges the flops of the loop nest that needs the
   const Work work = work_of(tensor, problem);
   CHECK(work.least_flops == 2 * (5 + 3) * 16);
   CHECK(work.flops == 3 * 5 * 16);
-  CHECK(bound_of(work, 0, hand_made(), 2, 2, false).compute_ns == Approx(work.least_flops / 100));
+  CHECK(bound_of(work, 0, hand_made(), 0, 2, 2, false).compute_ns == Approx(work.least_flops / 100));
 }
 
 TEST_CASE("bound: bytes are charged at the nearest level that holds them all", "[bench]") {
   const Work none;
-  const auto bound = [&](int64_t bytes) { return bound_of(none, bytes, hand_made(), 2, 2, false); };
+  const auto bound = [&](int64_t bytes) { return bound_of(none, bytes, hand_made(), 0, 2, 2, false); };
   CHECK(bound(2000).level == 0);  // two private caches
   CHECK(bound(2001).level == 1);
   CHECK(bound(20001).level == 2);
@@ -82,19 +82,23 @@ TEST_CASE("bound: bytes are charged at the nearest level that holds them all", "
   CHECK(bound(100001).level == 3);
   CHECK(bound(100000).memory_ns == Approx(10000));
   CHECK(bound(100000).binding() == "L3 bandwidth");
-  CHECK(bound_of(none, 1000, hand_made(), 2, 1, false).level == 0);
-  CHECK(bound_of(none, 1001, hand_made(), 2, 1, false).level == 1);  // two threads of one core
-  CHECK(bound_of(none, 2000, hand_made(), 1, 1, false).level == 1);
-  CHECK(bound_of(none, 2000, hand_made(), 1, 1, false).memory_ns == Approx(200));
+  CHECK(bound_of(none, 200000, hand_made(), 200000, 2, 2, false).level ==
+        2);  // a larger L3 than is counted on
+  CHECK(bound_of(none, 200001, hand_made(), 200000, 2, 2, false).level == 3);
+  CHECK(bound_of(none, 2000, hand_made(), 200000, 2, 2, false).level == 0);
+  CHECK(bound_of(none, 1000, hand_made(), 0, 2, 1, false).level == 0);
+  CHECK(bound_of(none, 1001, hand_made(), 0, 2, 1, false).level == 1);  // two threads of one core
+  CHECK(bound_of(none, 2000, hand_made(), 0, 1, 1, false).level == 1);
+  CHECK(bound_of(none, 2000, hand_made(), 0, 1, 1, false).memory_ns == Approx(200));
 }
 
 TEST_CASE("bound: the longer of the two times binds, and f64 has its own peak", "[bench]") {
   const Work work{.dense_bytes = 100, .output_bytes = 100, .least_flops = 1e6};
-  const Bound f32 = bound_of(work, 200, hand_made(), 2, 2, false);
+  const Bound f32 = bound_of(work, 200, hand_made(), 0, 2, 2, false);
   CHECK(f32.bytes == 400);
   CHECK(f32.memory_ns == Approx(10));
   CHECK(f32.compute_ns == Approx(1e4));
   CHECK(f32.ns() == Approx(1e4));
   CHECK(f32.binding() == "arithmetic");
-  CHECK(bound_of(work, 200, hand_made(), 2, 2, true).compute_ns == Approx(2e4));
+  CHECK(bound_of(work, 200, hand_made(), 0, 2, 2, true).compute_ns == Approx(2e4));
 }

@@ -59,7 +59,8 @@ TEST_CASE("contest: a plan for another number of threads is told with both numbe
 }
 
 TEST_CASE("contest: a record that was taken otherwise is told from one that was not", "[bench]") {
-  tune::TuneOptions tuning;
+  ContestOptions options;
+  tune::TuneOptions& tuning = options.tuning;
   CompilerTarget gcc, clang;
   gcc.version = "gcc 12";
   clang.version = "clang 14";
@@ -68,22 +69,39 @@ TEST_CASE("contest: a record that was taken otherwise is told from one that was 
   r.warnings.clear();
   r.machine.compiler = gcc;
   r.plan_origin.source = PlanOrigin::kTuning;
-  CHECK(differences(r, tuning, "", gcc).empty());
-  CHECK(differences(r, tuning, "", clang) == "by gcc 12");
-  CHECK(differences(r, tuning, "plan.json", gcc) == "of a plan that was tuned for it");
+  CHECK(differences(r, options, "", {}, gcc).empty());
+  CHECK(differences(r, options, "", {}, clang) == "by gcc 12");
+  CHECK(differences(r, options, "plan.json", {}, gcc) == "of a plan that was tuned for it");
   tuning.effort = tune::Effort::kQuick;
   r.warnings = {measure::busy_warning({0.5}, 1), "another"};
-  CHECK(differences(r, tuning, "", gcc) == "with --effort normal, while the machine was busy");
+  CHECK(differences(r, options, "", {}, gcc) == "with --effort normal, while the machine was busy");
 
   tuning.effort = tune::Effort::kNormal;
   r.warnings.clear();
   r.plan_origin.source = "plan.json";
-  CHECK(differences(r, tuning, "plan.json", gcc).empty());
-  CHECK(differences(r, tuning, "other.json", gcc) == "of the plan of plan.json");
+  CHECK(differences(r, options, "plan.json", {}, gcc).empty());
+  CHECK(differences(r, options, "other.json", {}, gcc) == "of the plan of plan.json");
+  std::optional<GivenPlan> given(std::in_place);
+  given->plan.point = schedule::csr_point(tuning.problem, 2);
+  r.plan = schedule::to_text(schedule::canonical(*given->plan.point));
+  CHECK(differences(r, options, "plan.json", given, gcc).empty());
+  given->plan.is_baseline = true;
+  CHECK(differences(r, options, "plan.json", given, gcc) == "of another plan of plan.json");
+  r.plan_origin = {PlanOrigin::kTuning, "closed-form", "", ""};
+  CHECK(differences(r, options, "", {}, gcc).empty());
+  r.plan_origin.cost_model = "0123456789abcdef";
+  CHECK(differences(r, options, "", {}, gcc) == "of a plan found by the learned model 0123456789ab");
+  r.plan_origin.cost_model.clear();
+  options.peers.resize(2);
+  options.peers[0].name = "some_csr";
+  options.peers[1].name = "other_csr";
+  r.absent = {{"other_csr", "no sddmm"}};
+  CHECK(differences(r, options, "", {}, gcc) == "without some_csr");
+  options.peers.clear();
   tuning.points = {schedule::csr_point(tuning.problem, 1)};
   r.plan_origin.source = PlanOrigin::kSchedule;
   r.plan = schedule::to_text(tuning.points[0]);
-  CHECK(differences(r, tuning, "", gcc).empty());
+  CHECK(differences(r, options, "", {}, gcc).empty());
   tuning.points = {schedule::csr_point(tuning.problem, 2)};
-  CHECK(differences(r, tuning, "", gcc) == "of --schedule '" + r.plan + "'");
+  CHECK(differences(r, options, "", {}, gcc) == "of --schedule '" + r.plan + "'");
 }

@@ -102,7 +102,9 @@ std::string metrics_table(const ordered_json& metrics) {
       "<table><tr><th>model</th><th>right pairs</th><th>top 1</th><th>top 5</th><th>top 10</th></tr>\n";
   for (const char* name : {"learned", "blended", "retrieval", "closed_form", "random", "fixed_csr"}) {
     const ordered_json& own = metrics.at(name);
-    text += fmt::format("<tr><td>{}</td><td>{}</td>", name,
+    const int64_t all = metrics.at("learned").value("groups", int64_t{0}), groups = own.value("groups", all);
+    const std::string of_some = groups == all ? "" : fmt::format(" (of {} groups)", groups);
+    text += fmt::format("<tr><td>{}{}</td><td>{}</td>", name, of_some,
                         own.contains("pairwise_accuracy")
                             ? fmt::format("{:.2f} %", 100 * own.at("pairwise_accuracy").get<double>())
                             : "–");

@@ -14,12 +14,15 @@ std::string percent(const ordered_json& metrics, const char* key) {
   return metrics.contains(key) ? fmt::format("{:.2f} %", 100 * metrics.at(key).get<double>()) : "-";
 }
 
-std::string row(const std::string& name, const ordered_json& metrics) {
+/// `num_groups`: of the other rows.
+std::string row(const std::string& name, const ordered_json& metrics, int64_t num_groups) {
   std::string text = fmt::format(
       "{:<14}{:>12}{:>9}", name, percent(metrics, "pairwise_accuracy"),
       metrics.contains("kendall_tau") ? fmt::format("{:.3f}", metrics.at("kendall_tau").get<double>()) : "-");
   for (const int points : kRegretPoints)
     text += fmt::format("{:>9.3f}", metrics.at(fmt::format("top{}_regret", points)).get<double>());
+  if (const auto own = metrics.value("groups", num_groups); own != num_groups)
+    text += fmt::format("   of {} groups", own);
   return text + "\n";
 }
 
@@ -34,7 +37,7 @@ std::string to_table(const ordered_json& report) {
   for (const int points : kRegretPoints) text += fmt::format("{:>9}", fmt::format("top {}", points));
   text += "   time of the best of the top k over the best measured\n";
   for (const char* name : {"learned", "blended", "retrieval", "closed_form", "random", "fixed_csr"})
-    text += row(name, metrics.at(name));
+    text += row(name, metrics.at(name), metrics.at("learned").value("groups", int64_t{0}));
   if (!metrics.at("worst_pairs").empty()) text += "worst pairs, ranked the wrong way round:\n";
   for (const ordered_json& pair : metrics.at("worst_pairs"))
     text += fmt::format("{:>7.2f}x  {}\n          {}\n          {}\n", pair.at("ratio").get<double>(),
