@@ -77,6 +77,11 @@ TEST_CASE("tar: longer paths are in a member before, as GNU and pax have it", "[
   const std::string pax = tar_member("PaxHeaders/name", "20 mtime=1700000000\n" + size + record, 'x');
   CHECK(member_of(pax + member + other + tar_end(), path) == "hello");
   CHECK(member_of(pax + member + other + tar_end(), "b") == "other");
+  // 8 GB and more: the header has no room for the size.
+  std::string large = tar_member("large", "hello").replace(124, 12, "00000000000\0", 12);
+  large = tar_member("PaxHeaders/large", "10 size=5\n", 'x') + with_checksum(large);
+  CHECK(member_of(large + other + tar_end(), "large") == "hello");
+  CHECK(member_of(large + other + tar_end(), "b") == "other");
   const std::string broken = tar_member("PaxHeaders/name", "9999999 path=a\n", 'x');
   CHECK(member_of(broken + other + tar_end(), "b") == "other");
   CHECK_THROWS_WITH(member_of(gnu.substr(0, 600), path), Catch::Contains("cut off"));

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
 #include "waco/base/file_replacement.hpp"
@@ -147,7 +148,7 @@ void print_to_stdout(std::string_view text) {
   // On network file systems a full disk shows only then.
   if (written && reaches_disk(STDOUT_FILENO)) return;
   if (errno == EPIPE) throw ReaderGone();
-  throw EnvironmentError("stdout can't be written");
+  throw EnvironmentError(fmt::format("stdout can't be written: {}", std::strerror(errno)));
 }
 
 void log_written(const std::string& output, std::string_view more) {

@@ -207,12 +207,17 @@ void FileReplacement::commit() {
   if (::rename(temporary_.c_str(), target_.c_str()) == 0) return temporary_.clear();
   // A file that is mounted by itself, as into a container, can only be written in place.
   if (errno != EBUSY && errno != EXDEV) throw os_error(file_, "can't be replaced");
+  // What was there is gone as soon as this begins: until it is on the disk, the temporary file is the only
+  // one.
+  const fs::path whole = std::exchange(temporary_, {});
   std::error_code error;
-  if (!fs::copy_file(temporary_, target_, fs::copy_options::overwrite_existing, error))
-    throw EnvironmentError(fmt::format("{}: can't be replaced: {}", file_.string(), error.message()));
-  // The temporary file has the only copy on the disk until then.
-  const Descriptor copied(::open(target_.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!copied || ::fsync(copied.get()) != 0) throw os_error(file_, "can't be written");
+  fs::copy_file(whole, target_, fs::copy_options::overwrite_existing, error);
+  const Descriptor copied(error ? -1 : ::open(target_.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!error && (!copied || ::fsync(copied.get()) != 0)) error.assign(errno, std::generic_category());
+  if (error)
+    throw EnvironmentError(fmt::format("{}: can't be written: {}; what was to be in it is in {}",
+                                       file_.string(), error.message(), whole.string()));
+  ::unlink(whole.c_str());
 }
 
 void check_can_be_written(const fs::path& file) {

@@ -50,7 +50,8 @@ class FileReplacement {
   void write(std::string_view content);
   /// Brings what was written to the disk, which commit() does too. Throws EnvironmentError.
   void sync();
-  /// Throws EnvironmentError, with the file as it was.
+  /// Throws EnvironmentError, with the file as it was; one that can only be written in place, as it is
+  /// mounted by itself, may then be damaged, and the error names a file with the new content.
   void commit();
 
  private:

@@ -97,32 +97,13 @@ std::string read_file(const fs::path& file) {
   return content;
 }
 
-namespace {
-
-/// What is left of it: opened anew by a name, a file would begin again, and a socket can't be.
-std::string read_stdin() {
+std::string read_input_file(const fs::path& file) {
   constexpr size_t kPart = size_t{1} << 16;
-  FileSource source("-");
+  FileSource source(file.string());
   std::string text;
   for (std::string part = read_up_to(source, kPart); !part.empty(); part = read_up_to(source, kPart))
     text += part;
   return text;
-}
-
-}  // namespace
-
-std::string read_input_file(const fs::path& file) {
-  if (file == "-") return read_stdin();
-  std::error_code error;
-  if (fs::is_directory(file, error)) throw InputError(file.string(), 0, "is a folder; name a file inside it");
-  try {
-    return read_file(file);
-  } catch (const Stopped&) {
-    throw;
-  } catch (const EnvironmentError& unreadable) {
-    // The message names the file already.
-    throw Error(ExitCode::kInput, unreadable.what());
-  }
 }
 
 LockFile::LockFile(const fs::path& file, const std::string& held)

@@ -29,7 +29,8 @@ std::vector<std::filesystem::directory_entry> list_folder(const std::filesystem:
 /// The whole file; throws EnvironmentError when it can't be read, of a pipe Stopped (see read_awaited).
 std::string read_file(const std::filesystem::path& file);
 
-/// The same for a file that a user names, "-" for what is left of stdin: an Error of kInput.
+/// The same for a file that a user names, "-" for what is left of stdin: throws InputError, or
+/// EnvironmentError where other files would fare the same.
 std::string read_input_file(const std::filesystem::path& file);
 
 /// Held by one at a time: until the object dies, or its process, by whatever.

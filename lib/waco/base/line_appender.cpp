@@ -70,7 +70,7 @@ void LineAppender::write(std::string_view text) {
 }
 
 void LineAppender::sync() {
-  if (::fsync(to_.get()) != 0 && errno != EINVAL) fail();
+  if (!reaches_disk(to_.get())) fail();
 }
 
 }  // namespace waco

@@ -1,5 +1,6 @@
 // One member of a tar archive as a stream. The format: POSIX.1-1988 (ustar), with GNU's sizes of 8 GB and
-// more, and long paths as GNU and POSIX.1-2001 (pax) have them: in a member of its own before the other.
+// more, and long paths as GNU and POSIX.1-2001 (pax) have them, pax sizes too: in a member of its own before
+// the other.
 #include "waco/base/tar.hpp"
 
 #include <algorithm>
@@ -53,6 +54,13 @@ std::optional<int64_t> size_of_member(std::string_view header) {
   return size;
 }
 
+std::optional<int64_t> decimal(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size() && value >= 0;
+  return whole ? std::optional(value) : std::nullopt;
+}
+
 /// The sum of all bytes of a header, those of the sum itself taken as spaces.
 bool has_right_checksum(std::string_view header) {
   int64_t sum = static_cast<int64_t>(kChecksum.size) * ' ';
@@ -62,9 +70,14 @@ bool has_right_checksum(std::string_view header) {
   return octal(bytes_of(header, kChecksum)) == sum;
 }
 
-/// The path among the records of a pax header, "<bytes> <key>=<value>\n" each; empty where there is none.
-std::string path_in_pax(std::string_view records) {
-  std::string path;
+/// What members in front of another say of it, where its own header has no room.
+struct Described {
+  std::string path;  ///< empty: as in the header
+  std::optional<int64_t> size;
+};
+
+/// What the records of a pax header, "<bytes> <key>=<value>\n" each, say.
+void read_pax(std::string_view records, Described& next) {
   while (!records.empty()) {
     const size_t blank = records.find(' ');
     size_t bytes = 0;
@@ -72,11 +85,11 @@ std::string path_in_pax(std::string_view records) {
     if (std::from_chars(records.data(), end, bytes).ptr != end || bytes <= blank || bytes > records.size())
       break;
     const std::string_view record = records.substr(blank + 1, bytes - blank - 2);
-    constexpr std::string_view kKey = "path=";
-    if (record.starts_with(kKey)) path = record.substr(kKey.size());
+    constexpr std::string_view kPathKey = "path=", kSizeKey = "size=";
+    if (record.starts_with(kPathKey)) next.path = record.substr(kPathKey.size());
+    if (record.starts_with(kSizeKey)) next.size = decimal(record.substr(kSizeKey.size()));
     records.remove_prefix(bytes);
   }
-  return path;
 }
 
 int64_t padding_of(int64_t size) {
@@ -93,7 +106,7 @@ bool is_tar(std::string_view head) {
 TarMember::TarMember(std::string name, ByteSource& archive, const IsWanted& is_wanted,
                      std::string_view remedy)
     : name_(std::move(name)), archive_(archive) {
-  std::string long_path;  // of the next member
+  Described next;
   for (;;) {
     const std::string header = read_up_to(archive_, kTarBlock);
     if (header.empty() || header == std::string(kTarBlock, '\0'))
@@ -105,22 +118,23 @@ TarMember::TarMember(std::string name, ByteSource& archive, const IsWanted& is_w
     const char type = header[kType.begin];
     if (type == kGnuPath || type == kPax) {
       const std::string content = read_small(*size);
-      if (type == kGnuPath) long_path = content.substr(0, content.find('\0'));
-      if (type == kPax) long_path = path_in_pax(content);
+      if (type == kGnuPath) next.path = content.substr(0, content.find('\0'));
+      if (type == kPax) read_pax(content, next);
       continue;
     }
-    std::string path = std::exchange(long_path, {});
+    auto [path, long_size] = std::exchange(next, {});
+    const int64_t num_bytes = long_size.value_or(*size);
     if (path.empty()) {
       path = text_of(header, kPrefix);
       if (!path.empty()) path += '/';
       path += text_of(header, kPath);
     }
     if ((type == '0' || type == '\0') && is_wanted(path)) {
-      num_bytes_ = left_ = *size;
+      num_bytes_ = left_ = num_bytes;
       return;
     }
-    skip(*size);
-    skip(padding_of(*size));
+    skip(num_bytes);
+    skip(padding_of(num_bytes));
   }
 }
 

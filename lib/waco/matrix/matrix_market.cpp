@@ -15,6 +15,15 @@
 namespace waco::matrix {
 namespace {
 
+/// What stands above the entries.
+struct Header {
+  bool has_value = true;  ///< false for "pattern": every value is 1
+  Symmetry symmetry = Symmetry::kGeneral;
+  int64_t num_rows = 0;
+  int64_t num_cols = 0;
+  int64_t num_entries = 0;  ///< as stored, without mirror images
+};
+
 constexpr const char* kBannerExample = "'%%MatrixMarket matrix coordinate real general'";
 
 std::string lower(std::string_view text) {
@@ -52,7 +61,7 @@ Symmetry symmetry_of(const TextReader& text, const std::string& word) {
        fmt::format("unknown symmetry {}; expected general, symmetric or skew-symmetric", in_quotes(word)));
 }
 
-void read_banner(TextReader& text, MatrixMarketHeader& header) {
+void read_banner(TextReader& text, Header& header) {
   const auto line = text.next_line();
   if (!line || !is_matrix_market_banner(*line)) fail(text, fmt::format("expected {}", kBannerExample));
   const std::vector<std::string> words = lower_words_of(*line);
@@ -76,7 +85,7 @@ void read_banner(TextReader& text, MatrixMarketHeader& header) {
   }
 }
 
-void read_size_line(TextReader& text, std::string_view line, MatrixMarketHeader& header) {
+void read_size_line(TextReader& text, std::string_view line, Header& header) {
   constexpr const char* kExpected = "expected the size line, 'ROWS COLUMNS ENTRIES'";
   const std::array<int64_t*, 3> sizes = {&header.num_rows, &header.num_cols, &header.num_entries};
   const std::vector<std::string_view> words = words_of(line);
@@ -102,7 +111,7 @@ void read_size_line(TextReader& text, std::string_view line, MatrixMarketHeader&
 }
 
 /// Lines that were summed into others: mirror images, which were too, count with their lines.
-int64_t num_duplicate_lines(const MatrixMarketHeader& header, const EntryCounts& counts, int64_t num_merged,
+int64_t num_duplicate_lines(const Header& header, const EntryCounts& counts, int64_t num_merged,
                             const SparseTensor& tensor) {
   if (header.symmetry == Symmetry::kGeneral || num_merged == 0) return num_merged;
   int64_t diagonal = 0;
@@ -111,8 +120,8 @@ int64_t num_duplicate_lines(const MatrixMarketHeader& header, const EntryCounts&
 }
 
 /// What reading did beyond storing the lines.
-std::vector<std::string> describe(const MatrixMarketHeader& header, const EntryCounts& counts,
-                                  int64_t expanded, int64_t num_duplicates) {
+std::vector<std::string> describe(const Header& header, const EntryCounts& counts, int64_t expanded,
+                                  int64_t num_duplicates) {
   std::vector<std::string> notes;
   if (!header.has_value) notes.push_back("pattern: every value is 1");
   if (header.symmetry != Symmetry::kGeneral) {
@@ -130,7 +139,7 @@ struct Body {
   int64_t num_merged = 0;
 };
 
-void check_complete(const TextReader& text, const MatrixMarketHeader& header, int64_t size_line,
+void check_complete(const TextReader& text, const Header& header, int64_t size_line,
                     const EntryCounts& counts) {
   if (counts.num_entries >= header.num_entries) return;
   throw InputError(
@@ -142,7 +151,7 @@ void check_complete(const TextReader& text, const MatrixMarketHeader& header, in
 }
 
 /// Reads the entries of a matrix whose coordinates fit in 32 bits.
-Body read_narrow_body(TextReader& text, const MatrixMarketHeader& header, const EntryFormat& format,
+Body read_narrow_body(TextReader& text, const Header& header, const EntryFormat& format,
                       const ReadOptions& options, SparseTensor& tensor) {
   const int64_t size_line = text.line_number();
   EntryBuckets buckets(format, header.num_entries, options.threads);
@@ -156,7 +165,7 @@ Body read_narrow_body(TextReader& text, const MatrixMarketHeader& header, const 
 }
 
 /// Reads the entries of any matrix.
-Body read_wide_body(TextReader& text, const MatrixMarketHeader& header, const EntryFormat& format,
+Body read_wide_body(TextReader& text, const Header& header, const EntryFormat& format,
                     int64_t likely_text_bytes, const ReadOptions& options, SparseTensor& tensor) {
   const int64_t size_line = text.line_number();
   Body body;
@@ -167,16 +176,9 @@ Body read_wide_body(TextReader& text, const MatrixMarketHeader& header, const En
   return body;
 }
 
-}  // namespace
-
-bool is_matrix_market_banner(std::string_view line) {
-  constexpr std::string_view kBanner = "%%matrixmarket";
-  return lower(line.substr(0, kBanner.size())) == kBanner &&
-         (line.size() == kBanner.size() || kBlanks.find(line[kBanner.size()]) != std::string_view::npos);
-}
-
-MatrixMarketHeader read_matrix_market_header(TextReader& text) {
-  MatrixMarketHeader header;
+/// Reads banner, comments and size line. Throws InputError.
+Header read_header(TextReader& text) {
+  Header header;
   read_banner(text, header);
   while (const auto line = text.next_line()) {
     const char first = first_character(*line);
@@ -187,8 +189,16 @@ MatrixMarketHeader read_matrix_market_header(TextReader& text) {
   fail(text, "the file ends before its size line, 'ROWS COLUMNS ENTRIES'; it is cut off");
 }
 
+}  // namespace
+
+bool is_matrix_market_banner(std::string_view line) {
+  constexpr std::string_view kBanner = "%%matrixmarket";
+  return lower(line.substr(0, kBanner.size())) == kBanner &&
+         (line.size() == kBanner.size() || kBlanks.find(line[kBanner.size()]) != std::string_view::npos);
+}
+
 ReadResult read_matrix_market(TextReader& text, int64_t likely_text_bytes, const ReadOptions& options) {
-  const MatrixMarketHeader header = read_matrix_market_header(text);
+  const Header header = read_header(text);
   check_order(text, 2, options);
   EntryFormat format;
   format.has_value = header.has_value;

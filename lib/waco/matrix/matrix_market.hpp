@@ -4,26 +4,13 @@
 #include <cstdint>
 #include <string_view>
 
-#include "waco/matrix/entry_parser.hpp"
 #include "waco/matrix/read.hpp"
 #include "waco/matrix/text_reader.hpp"
 
 namespace waco::matrix {
 
-/// What stands above the entries.
-struct MatrixMarketHeader {
-  bool has_value = true;  ///< false for "pattern": every value is 1
-  Symmetry symmetry = Symmetry::kGeneral;
-  int64_t num_rows = 0;
-  int64_t num_cols = 0;
-  int64_t num_entries = 0;  ///< as stored, without mirror images
-};
-
 /// Whether the line is the first one of a Matrix Market file.
 bool is_matrix_market_banner(std::string_view line);
-
-/// Reads banner, comments and size line. Throws InputError.
-MatrixMarketHeader read_matrix_market_header(TextReader& text);
 
 /// Reads a whole file. Accepted: real, integer or pattern values; general, symmetric (either triangle) and
 /// skew-symmetric, expanded; upper and lower case in the banner; comment and blank lines anywhere; CRLF;

@@ -7,11 +7,13 @@
 #include <atomic>
 #include <bit>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "waco/base/error.hpp"
+#include "waco/base/machine.hpp"
 #include "waco/base/parallel.hpp"
 #include "waco/matrix/row_buckets.hpp"
 #include "waco/matrix/sparse_tensor.hpp"
@@ -259,6 +261,14 @@ void merge(SparseTensor& tensor) {
   tensor.values.resize(last + 1);
 }
 
+/// Sorting takes as much memory again. Where that isn't there, the system would end the process without a
+/// word while it is filled.
+void check_memory(const SparseTensor& tensor) {
+  constexpr int64_t kAlwaysThere = int64_t{1} << 26;
+  const int64_t bytes = tensor.num_nonzeros() * (tensor.order() + 1) * static_cast<int64_t>(sizeof(int64_t));
+  if (bytes > kAlwaysThere && bytes > available_memory_bytes()) throw std::bad_alloc();
+}
+
 }  // namespace
 
 int64_t sort_and_merge(SparseTensor& tensor, int threads) {
@@ -269,7 +279,10 @@ int64_t sort_and_merge(SparseTensor& tensor, int threads) {
   if (threads <= 0) threads = omp_get_max_threads();
   if (count < kSerialBelow) threads = 1;
   Scan found = scan(tensor, threads);
-  if (!found.sorted) found.num_duplicates = BucketSort(tensor, threads).run();
+  if (!found.sorted) {
+    check_memory(tensor);
+    found.num_duplicates = BucketSort(tensor, threads).run();
+  }
   if (found.num_duplicates > 0) merge(tensor);
   return found.num_duplicates;
 }

@@ -33,7 +33,8 @@ std::string pattern_hash(const SparseTensor& tensor);
 
 /// Sorts coordinates lexicographically and sums duplicates in place, in the order they were in (so that the
 /// sum does not depend on the number of threads); returns how many entries were merged. `threads` 0: as many
-/// as OpenMP offers. Needs about as much memory again as the tensor, nothing when it is already sorted.
+/// as OpenMP offers. Needs about as much memory again as the tensor, nothing when it is already sorted;
+/// throws std::bad_alloc where that is not there.
 int64_t sort_and_merge(SparseTensor& tensor, int threads = 0);
 
 }  // namespace waco::matrix
