@@ -42,6 +42,13 @@ TEST_CASE("shards: an array task of Slurm is one", "[base]") {
         first("SLURM_ARRAY_TASK_MIN", "0"), step("SLURM_ARRAY_TASK_STEP", "2");
     CHECK(shard_of_array_task()->index == 2);
   }
+  {
+    // The one of an array that failed, submitted again: it must not do what all did.
+    const ScopedVariable id("SLURM_ARRAY_TASK_ID", "3"), count("SLURM_ARRAY_TASK_COUNT", "1"),
+        first("SLURM_ARRAY_TASK_MIN", "3");
+    CHECK_THROWS_WITH(choose_shard(""), Catch::Contains("--shard 3/8"));
+    CHECK(choose_shard("3/8").index == 3);
+  }
   // --array=1,3,7
   const ScopedVariable id("SLURM_ARRAY_TASK_ID", "7"), count("SLURM_ARRAY_TASK_COUNT", "3"),
       first("SLURM_ARRAY_TASK_MIN", "1");

@@ -25,7 +25,8 @@ class Group {
     options_.worker = std::string(WACO_BIN_DIR) + "/waco-worker";
     options_.final.budget_s = 0.01;
     options_.candidate_limit_s = 1;
-    runner_ = std::make_unique<CandidateRunner>(tensor_, kSpmv, 2, options_);
+    runner_ =
+        std::make_unique<CandidateRunner>(tensor_, kSpmv, 2, options_, [this](int) { return candidate(""); });
     Candidate baseline = candidate("");
     runner_->set_baseline(baseline);
     REQUIRE(baseline.done);
@@ -48,6 +49,11 @@ class Group {
     for (Candidate& each : candidates) group.push_back(&each);
     runner_->run(group, options_.final, 0);
     return candidates;
+  }
+
+  void remove_kernels() {
+    for (const auto& file : std::filesystem::recursive_directory_iterator(folder_.path()))
+      if (file.path().extension() == ".so") std::filesystem::remove(file.path());
   }
 
   void run_one(Candidate& candidate) { runner_->run({&candidate}, options_.final, 0); }
@@ -132,6 +138,20 @@ TEST_CASE("candidate_run: a worker that is killed while it waits costs no candid
     CHECK(candidate.done);
     CHECK(candidate.measurement.ok());
   }
+}
+
+TEST_CASE("candidate_run: a baseline that is gone when a worker is restarted is compiled again",
+          "[measure]") {
+  Group group;
+  Candidate crash = group.candidate("*(volatile int*)8 = 1;");
+  group.run_one(crash);
+  CHECK(crash.measurement.status == Status::kCrash);
+  group.remove_kernels();
+  Candidate next = group.candidate("y[0] = 2;");
+  group.run_one(next);
+  INFO(next.measurement.message);
+  REQUIRE(next.done);
+  CHECK(next.measurement.ok());
 }
 
 TEST_CASE("candidate_run: kernels may lie where the path is not UTF-8", "[measure]") {

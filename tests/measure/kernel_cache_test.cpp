@@ -253,11 +253,13 @@ TEST_CASE("kernel_cache: what killed runs left long ago is removed, what is new 
   const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(5);
   fs::last_write_time(kernels / "build.tmp.0000000000000123.0", long_ago);
   fs::last_write_time(kernels / "abc.so.tmp.0000000000000123.1", long_ago);
-  const KernelCache cache(compiler(), kernels);
-  CHECK_FALSE(cache.has(answer(7)));
-  CHECK(fs::exists(
-      kernels / "build.tmp.0000000000000123.0"));  // looking for one kernel is no occasion to read the folder
-  REQUIRE(cache.get(answer(7), 60).ok());
+  {
+    const KernelCache cache(compiler(), kernels);
+    CHECK_FALSE(cache.has(answer(7)));
+  }
+  // Looking for a kernel is no occasion to read the folder.
+  CHECK(fs::exists(kernels / "build.tmp.0000000000000123.0"));
+  REQUIRE(KernelCache(compiler(), kernels).get(answer(7), 60).ok());
   CHECK_FALSE(fs::exists(kernels / "build.tmp.0000000000000123.0"));
   CHECK_FALSE(fs::exists(kernels / "abc.so.tmp.0000000000000123.1"));
   CHECK(fs::exists(kernels / "def.so.tmp.0000000000000456.1"));

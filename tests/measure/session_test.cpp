@@ -72,6 +72,7 @@ const BadKernel kBadKernels[] = {
     {"accumulation into the output on the second call", "static int calls = 0; ++calls;",
      "y[i] = calls == 1 ? sum : y[i] + sum;", Status::kWrong, "second call"},
     {"a write past the end of the output", "y[a->dim[0]] = 0;", kGoodRow, Status::kWrong, "past the end"},
+    {"a write before the output", "y[-1] = 0;", kGoodRow, Status::kWrong, "before the begin"},
     {"an error status", "if (x) return 2;", kGoodRow, Status::kWrong, "status 2"},
     {"a source that does not compile", "nonsense;", kGoodRow, Status::kCompile, "nonsense"},
 };

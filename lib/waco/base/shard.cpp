@@ -51,6 +51,12 @@ std::optional<Shard> shard_of_array_task() {
         fmt::format("task {} of this Slurm array has no place among {} evenly numbered ones; submit an array "
                     "such as 0-{}, or say --shard",
                     *id, *count, *count - 1));
+  if (*count == 1 && *id > 0)
+    throw UsageError(
+        fmt::format("task {0} alone of a Slurm array: say which part of the inputs it is to do, such as "
+                    "--shard {0}/8 where "
+                    "there were 8 tasks before, or --shard 0/1 for all",
+                    *id));
   return Shard{index, *count};
 }
 

@@ -1,10 +1,13 @@
 // Dates of files are those of last uses.
 #include "waco/base/unused_entries.hpp"
 
+#include <fcntl.h>
+
 #include <chrono>
 #include <string>
 #include <system_error>
 
+#include "waco/base/descriptor.hpp"
 #include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
 
@@ -15,6 +18,7 @@ namespace {
 
 constexpr auto kEntriesKept = std::chrono::hours(24 * 30);
 constexpr auto kLongestWriting = std::chrono::hours(1);
+constexpr auto kTidyFor = std::chrono::minutes(10);
 
 }  // namespace
 
@@ -27,6 +31,18 @@ void remove_leftovers(const fs::path& folder, std::string_view of) {
     const auto date = fs::last_write_time(entry.path(), ignored);
     if (!ignored && date < old) fs::remove_all(entry.path(), ignored);
   }
+}
+
+bool is_due_for_tidying(const fs::path& folder) {
+  const fs::path stamp = folder / ".tidied";
+  std::error_code none;
+  const auto last = fs::last_write_time(stamp, none);
+  const auto now = fs::file_time_type::clock::now();
+  if (!none && last <= now && now - last < kTidyFor) return false;
+  const Descriptor file(::open(stamp.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  if (!file) return false;
+  note_use(stamp);
+  return true;
 }
 
 void note_use(const fs::path& file) {

@@ -11,6 +11,11 @@ namespace waco {
 /// temporary_name, of names that begin with `of`.
 void remove_leftovers(const std::filesystem::path& folder, std::string_view of = "");
 
+/// Whether no process has tidied `folder` within the last ten minutes; from now on this one has. On network
+/// file systems a look at thousands of files takes long, and many jobs may share a folder. False where it
+/// can't be noted.
+bool is_due_for_tidying(const std::filesystem::path& folder);
+
 /// Makes now the date of `file`, that of an entry's last use. Where that fails the entry may be removed
 /// early.
 void note_use(const std::filesystem::path& file);

@@ -1,8 +1,12 @@
 // Keeping the folder of kernels below its limit while other processes use it.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "waco/base/error.hpp"
@@ -16,12 +20,26 @@ namespace {
 constexpr int64_t kDefaultMegabytes = 1024;  // some 40,000 kernels
 constexpr double kTrimmedTo = 0.9;           // of the limit, so that not every compilation trims
 
-using FileTime = fs::file_time_type;
+using Date = std::chrono::system_clock::time_point;
+
+/// By one question, which is what takes time on network file systems; nothing where the file is gone.
+struct FileState {
+  int64_t bytes = 0;
+  Date used;
+};
+
+std::optional<FileState> state_of(const fs::path& file) {
+  struct stat status {};
+  if (::lstat(file.c_str(), &status) != 0) return std::nullopt;
+  const auto since_epoch =
+      std::chrono::seconds(status.st_mtim.tv_sec) + std::chrono::nanoseconds(status.st_mtim.tv_nsec);
+  return FileState{status.st_size, Date(std::chrono::duration_cast<Date::duration>(since_epoch))};
+}
 
 /// Both files of an entry, or what a killed run left of them.
 struct Entry {
   int64_t bytes = 0;
-  FileTime used = FileTime::min();  ///< the later date of the two
+  Date used = Date::min();  ///< the later date of the two
 };
 
 /// By name without suffix. Files that others remove meanwhile do not count.
@@ -30,13 +48,11 @@ std::map<std::string, Entry> entries_of(const fs::path& folder) {
   for (const fs::directory_entry& file : list_folder(folder)) {
     const std::string suffix = file.path().extension().string();
     if (suffix != ".so" && suffix != ".json") continue;
-    std::error_code gone;
-    const auto bytes = file.file_size(gone);
-    const FileTime date = gone ? FileTime::min() : file.last_write_time(gone);
-    if (gone) continue;
+    const std::optional<FileState> state = state_of(file.path());
+    if (!state) continue;
     Entry& entry = entries[file.path().stem().string()];
-    entry.bytes += static_cast<int64_t>(bytes);
-    entry.used = std::max(entry.used, date);
+    entry.bytes += state->bytes;
+    entry.used = std::max(entry.used, state->used);
   }
   return entries;
 }
@@ -64,17 +80,17 @@ void KernelCache::trim() const {
   int64_t bytes = 0;
   for (const auto& [name, entry] : entries) bytes += entry.bytes;
   if (bytes <= limit_.bytes) return;
-  std::vector<std::pair<FileTime, std::string>> oldest_first;
+  std::vector<std::pair<Date, std::string>> oldest_first;
   for (const auto& [name, entry] : entries) oldest_first.emplace_back(entry.used, name);
   std::sort(oldest_first.begin(), oldest_first.end());
   const auto wanted = static_cast<int64_t>(static_cast<double>(limit_.bytes) * kTrimmedTo);
-  const FileTime kept_since = FileTime::clock::now() - limit_.kept;
+  const Date kept_since = Date::clock::now() - limit_.kept;
   for (const auto& [used, name] : oldest_first) {
     if (bytes <= wanted || used > kept_since) return;
     // Someone may have used it since the folder was read.
+    const std::optional<FileState> now = state_of(new_folder_ / (name + ".json"));
+    if (now && now->used > kept_since) continue;
     std::error_code error;
-    const FileTime now_used = fs::last_write_time(new_folder_ / (name + ".json"), error);
-    if (!error && now_used > kept_since) continue;
     // The manifest first: without it the library counts for nothing, should this run be killed in between.
     fs::remove(new_folder_ / (name + ".json"), error);
     fs::remove(new_folder_ / (name + ".so"), error);

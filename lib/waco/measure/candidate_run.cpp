@@ -77,10 +77,12 @@ void apply_censored(double run_ns, double baseline_ns, Measurement& measurement)
 }  // namespace
 
 CandidateRunner::CandidateRunner(const matrix::SparseTensor& tensor, const schedule::Problem& problem,
-                                 int threads, const MeasureOptions& options)
+                                 int threads, const MeasureOptions& options,
+                                 std::function<Candidate(int)> compile_baseline)
     : problem_(problem),
       threads_(threads),
       options_(options),
+      compile_baseline_(std::move(compile_baseline)),
       memory_(tensor),
       program_(find_worker(options.worker)) {}
 
@@ -143,6 +145,10 @@ bool CandidateRunner::start() {
   Candidate baseline;
   baseline.contestant = baseline_;
   set_baseline(baseline);
+  if (baseline.unloadable) {
+    baseline = compile_baseline_(baseline_.pos_bytes);
+    if (!baseline.done && !baseline.contestant.library.empty()) set_baseline(baseline);
+  }
   if (!baseline.done) return false;
   if (!baseline.measurement.ok()) {
     throw Unmeasurable(

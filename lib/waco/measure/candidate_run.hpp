@@ -1,6 +1,7 @@
 // Running compiled candidates on a worker that is restarted whenever one of them takes it down.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -25,8 +26,10 @@ struct Candidate {
 /// Owns the worker. The baseline is set once; it is prepared again in every new worker.
 class CandidateRunner {
  public:
+  /// `compile_baseline` makes the baseline again for a width of positions, where its library is gone when a
+  /// worker is restarted.
   CandidateRunner(const matrix::SparseTensor& tensor, const schedule::Problem& problem, int threads,
-                  const MeasureOptions& options);
+                  const MeasureOptions& options, std::function<Candidate(int)> compile_baseline);
 
   /// Starts a worker with this baseline and times it. The candidate's status says how it went; `done` is
   /// false when a stop was requested.
@@ -48,6 +51,7 @@ class CandidateRunner {
   const schedule::Problem problem_;
   const int threads_;
   const MeasureOptions& options_;
+  const std::function<Candidate(int)> compile_baseline_;
   TensorMemory memory_;
   std::filesystem::path program_;
   Contestant baseline_;

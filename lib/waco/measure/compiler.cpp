@@ -162,7 +162,6 @@ CompileOutcome Compiler::compile(const std::string& source, const std::string& f
   std::error_code missing;
   outcome.ok = run.ok() && fs::exists(folder / "kernel.so", missing);
   outcome.stopped = run.stopped || (!outcome.ok && !run.timed_out && stop());  // a signal may reach both
-  outcome.timed_out = run.timed_out;
   if (run.timed_out) {
     outcome.diagnostic = fmt::format("the compiler did not finish within {:.0f} s", timeout_s);
   } else if (run.ok()) {

@@ -16,7 +16,6 @@ struct CompileOutcome {
   bool stopped = false;         ///< killed because a stop was requested; says nothing about the source
   bool machine_failed = false;  ///< killed, or short of memory or disk space; says nothing either
   bool disk_full = false;       ///< that was the machine's fault
-  bool timed_out = false;       ///< it did not finish in time
   std::string diagnostic;       ///< why not, in at most a few lines
 };
 

@@ -90,20 +90,6 @@ fs::path kernels_folder_if_any() {
   return fs::exists(kernels) || takes_entries(cache) ? kernels : fs::path();
 }
 
-/// Whether this process did not do it within the last minute: on network file systems a look at thousands of
-/// files takes long, and inputs of a list follow each other quickly.
-bool is_due_for_trimming(const fs::path& folder) {
-  using Clock = std::chrono::steady_clock;
-  static std::mutex mutex;
-  static std::map<fs::path, Clock::time_point> last;
-  const std::lock_guard lock(mutex);
-  const Clock::time_point now = Clock::now();
-  const auto [at, is_first] = last.emplace(folder, now);
-  if (!is_first && now - at->second < std::chrono::minutes(1)) return false;
-  at->second = now;
-  return true;
-}
-
 /// Inputs of a list open the same folder, one after the other.
 void warn_once(const std::string& text) {
   static std::mutex mutex;
@@ -147,7 +133,9 @@ KernelCache::KernelCache(Compiler compiler, fs::path folder, CacheLimit limit, C
 
 KernelCache::~KernelCache() {
   try {
-    if (has_grown_ && is_due_for_trimming(new_folder_)) trim();
+    if (!has_grown_ || !is_due_for_tidying(new_folder_)) return;
+    remove_leftovers(new_folder_);
+    trim();
   } catch (const std::exception&) {  // the next one that adds to the folder trims it
   }
 }
@@ -266,8 +254,6 @@ CompiledKernel KernelCache::compile(const std::string& key, const CompileRequest
     kernel.stopped = true;
     return kernel;
   }
-  std::call_once(swept_,
-                 [this] { remove_leftovers(folder_); });  // looks at every file: not to find one kernel
   const BuildFolder build(new_folder_);
   const auto start = std::chrono::steady_clock::now();
   const CompileOutcome outcome =
@@ -277,7 +263,6 @@ CompiledKernel KernelCache::compile(const std::string& key, const CompileRequest
   kernel.stopped = outcome.stopped;
   kernel.machine_failed = outcome.machine_failed;
   kernel.disk_full = outcome.disk_full;
-  kernel.timed_out = outcome.timed_out;
   kernel.diagnostic = outcome.diagnostic;
   if (outcome.ok) {
     store(key, request, build.path() / "kernel.so");

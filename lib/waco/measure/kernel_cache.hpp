@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -25,7 +24,6 @@ struct CompiledKernel {
   bool stopped = false;           ///< not compiled because a stop was requested
   bool machine_failed = false;    ///< not compiled because the machine, not the source, was at fault
   bool disk_full = false;         ///< that was its fault
-  bool timed_out = false;         ///< the compiler did not finish in time
   bool from_cache = false;
   int64_t compile_ns = 0;  ///< wall clock of the compiler; 0 from the cache
   bool ok() const { return !library.empty(); }
@@ -107,7 +105,6 @@ class KernelCache {
   std::filesystem::path new_folder_;  ///< for new entries: the same, or the temporary one
   CacheLimit limit_;
   Compiling compiling_;
-  mutable std::once_flag swept_;
   mutable std::atomic<bool> has_grown_ = false;
 };
 

@@ -54,7 +54,8 @@ class Session::State {
         cache_(options_.kernels_of ? *options_.kernels_of : Compiler::find(options_.compiler, options_.stop),
                options_.cache_folder, kernel_cache_limit(),
                options_.kernels_of ? Compiling::kNever : Compiling::kAllowed),
-        runner_(tensor, problem, threads_, options_) {
+        runner_(tensor, problem, threads_, options_,
+                [this](int pos_bytes) { return compile_baseline(pos_bytes); }) {
     WACO_ASSERT(tensor.order() == schedule::sparse_order(problem.op));
     if (!options_.kernels_of) cache_.require_openmp(options_.stop);
     pos_bytes_ = usual_pos_bytes(tensor);
@@ -122,7 +123,7 @@ class Session::State {
       measurement.point = points[n];
       measurement.compile_ns = kernels[n].compile_ns;
       if (kernels[n].ok() || kernels[n].stopped) continue;
-      measurement.status = kernels[n].timed_out ? Status::kTimeout : Status::kCompile;
+      measurement.status = Status::kCompile;
       measurement.message = kernels[n].diagnostic;
       measurement.machine_failed = kernels[n].machine_failed;
       measurement.disk_full = kernels[n].disk_full;

@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kGuardBytes = 1024;
+constexpr int64_t kGuardBytes = 1024;  // behind the output
 constexpr unsigned char kGuard = 0xa5;
 /// A first run this many times over the limit needs no second one to be called slow.
 constexpr double kFarOff = 2;
@@ -169,7 +169,7 @@ Preparation Workbench::pack(const Contestant& contestant, Entrant& entrant) {
   if (scratch > 0) {
     entrant.scratch = Buffer(static_cast<size_t>(scratch), 3);
     // Its pages are brought in here: that may take longer than the kernel, whose first run is judged.
-    poison(entrant.scratch, scratch);
+    poison(entrant.scratch.data(), scratch);
   }
   reserve_output(storage.num_stored);
   entrant.call.dense[0] = operands_.data(0);
@@ -227,7 +227,7 @@ bool Workbench::run_once(const Trial& trial, Preparation& preparation, double& e
     return false;
   }
   if (overrun()) {
-    preparation.message = "the kernel wrote past the end of its output";
+    preparation.message = "the kernel wrote before the begin or past the end of its output";
     return false;
   }
   const Verification verification = trial.compare();
@@ -238,37 +238,38 @@ bool Workbench::run_once(const Trial& trial, Preparation& preparation, double& e
 }
 
 Verification Workbench::compare(const Entrant& entrant) {
-  if (!schedule::output_is_sparse(problem_.op)) return reference_.verify(output_.data());
-  codegen::unpack_values(*entrant.storage, output_.data(), threads_, values_);
+  if (!schedule::output_is_sparse(problem_.op)) return reference_.verify(output());
+  codegen::unpack_values(*entrant.storage, output(), threads_, values_);
   return reference_.verify_values(values_);
 }
 
 Verification Workbench::compare_input_order() {
-  if (!schedule::output_is_sparse(problem_.op)) return reference_.verify(output_.data());
+  if (!schedule::output_is_sparse(problem_.op)) return reference_.verify(output());
   const int64_t count = tensor_.num_nonzeros();
   const bool f32 = problem_.type == schedule::ValueType::kF32;
   values_.resize(static_cast<size_t>(count));
 #pragma omp parallel for schedule(static) num_threads(threads_)
   for (int64_t p = 0; p < count; ++p)
-    values_[p] = f32 ? static_cast<double>(output_.as<float>()[p]) : output_.as<double>()[p];
+    values_[p] = f32 ? static_cast<double>(static_cast<const float*>(output())[p])
+                     : static_cast<const double*>(output())[p];
   return reference_.verify_values(values_);
 }
 
 int Workbench::run(Entrant& entrant) {
-  entrant.call.out = output_.data();  // the output may have grown for a later contestant
+  entrant.call.out = output();  // the output may have grown for a later contestant
   return entrant.library->kernel()(&entrant.storage->abi(), &entrant.call);
 }
 
 void Workbench::reserve_output(int64_t num_stored) {
   output_bytes_ = output_elements(problem_, tensor_.dims, num_stored) * schedule::value_bytes(problem_.type);
-  const auto needed = static_cast<size_t>(output_bytes_ + kGuardBytes);
+  const auto needed = static_cast<size_t>(kBeforeOutput + output_bytes_ + kGuardBytes);
   if (output_.bytes() < needed) output_ = Buffer(needed);
 }
 
 /// All bits set is a NaN in both value types: an element that is not written shows. Small pieces, so that
 /// each thread writes an equal share, which the first time decides where the pages are.
-void Workbench::poison(const Buffer& buffer, int64_t size) const {
-  auto* bytes = buffer.as<unsigned char>();
+void Workbench::poison(void* memory, int64_t size) const {
+  auto* bytes = static_cast<unsigned char*>(memory);
   constexpr int64_t kPiece = 1 << 14;
   const int64_t pieces = (size + kPiece - 1) / kPiece;
 #pragma omp parallel for schedule(static) num_threads(threads_)
@@ -278,13 +279,17 @@ void Workbench::poison(const Buffer& buffer, int64_t size) const {
 }
 
 void Workbench::poison_output() {
-  poison(output_, output_bytes_);
-  std::memset(output_.as<unsigned char>() + output_bytes_, kGuard, kGuardBytes);
+  poison(output(), output_bytes_);
+  auto* begin = static_cast<unsigned char*>(output());
+  std::memset(begin - kBeforeOutput, kGuard, kBeforeOutput);
+  std::memset(begin + output_bytes_, kGuard, kGuardBytes);
 }
 
 bool Workbench::overrun() const {
-  const auto* guard = output_.as<unsigned char>() + output_bytes_;
-  return std::any_of(guard, guard + kGuardBytes, [](unsigned char byte) { return byte != kGuard; });
+  const auto* begin = static_cast<const unsigned char*>(output());
+  const auto is_written = [](unsigned char byte) { return byte != kGuard; };
+  return std::any_of(begin - kBeforeOutput, begin, is_written) ||
+         std::any_of(begin + output_bytes_, begin + output_bytes_ + kGuardBytes, is_written);
 }
 
 }  // namespace waco::measure

@@ -76,9 +76,12 @@ class Workbench {
   const DenseOperands& operands() const { return operands_; }
   /// Where results go: room for the result of every contestant prepared so far (null before the first). Moves
   /// when a later contestant needs more.
-  void* output() const { return output_.data(); }
+  void* output() const { return output_.bytes() > 0 ? output_.as<unsigned char>() + kBeforeOutput : nullptr; }
 
  private:
+  /// Guard bytes: a page, so that the output stays aligned to one.
+  static constexpr int64_t kBeforeOutput = 4096;
+
   /// How one contestant is called, and its result judged.
   struct Trial {
     std::function<int()> run;
@@ -92,7 +95,7 @@ class Workbench {
   Verification compare(const Entrant& entrant);
   Verification compare_input_order();
   void reserve_output(int64_t num_stored);
-  void poison(const Buffer& buffer, int64_t size) const;
+  void poison(void* memory, int64_t size) const;
   void poison_output();
   bool overrun() const;
   bool needs_second_run(double first_ns, double censor_ns) const;
@@ -105,7 +108,7 @@ class Workbench {
   Reference reference_;
   Buffer output_;
   std::vector<double> values_;  ///< of a sparse output, in the order of the input, while it is compared
-  int64_t output_bytes_ = 0;    ///< of the current contestant; guard bytes follow
+  int64_t output_bytes_ = 0;    ///< of the current contestant, between guard bytes
 };
 
 }  // namespace waco::measure
