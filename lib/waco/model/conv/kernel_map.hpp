@@ -23,7 +23,6 @@ struct KernelMap {
 
   int64_t num_blocks() const { return (num_out + kBlock - 1) / kBlock; }
   int64_t num_pairs() const { return static_cast<int64_t>(in.size()); }
-  int64_t bytes() const { return static_cast<int64_t>(segments.size() * 8 + in.size() * 5); }
 };
 
 /// Weights of a window: width to the power of order.
