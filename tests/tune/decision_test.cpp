@@ -57,6 +57,28 @@ TEST_CASE("decision: a difference inside the interval leaves fixed_csr the winne
   CHECK(best.point == schedule::csr_point(kProblem, 2));
 }
 
+TEST_CASE("decision: a final is open while one outside did better than all in it", "[tune]") {
+  std::vector<Candidate> candidates = {measured(timed(1, 1.3, 0.01)), measured(timed(2, 0.8, 0.01)),
+                                       measured(timed(4, 2.6, 0.05)), measured(timed(8, 2.0, 0.05))};
+  CHECK_FALSE(is_final_open(candidates));  // none was held
+  candidates[0].finalist = candidates[1].finalist = true;
+  CHECK(is_final_open(candidates));
+  // Packing takes the lead away from those ahead, unless there are calls enough.
+  candidates[2].measurement.pack_ns = candidates[3].measurement.pack_ns = 10000;
+  CHECK_FALSE(is_final_open(candidates, {10, 1000}));
+  CHECK(is_final_open(candidates, {100, 1000}));
+  candidates[2].measurement.censored = true;
+  candidates[3].measurement.status = Status::kConstraint;
+  CHECK_FALSE(is_final_open(candidates));
+
+  // Within the intervals there is nothing to hold again.
+  CHECK_FALSE(is_final_open({candidates[0], measured(timed(16, 1.35, 0.05))}));
+  CHECK(is_final_open({candidates[0], measured(timed(16, 1.35, 0.03))}));
+  // Nor where no finalist could be timed: why is unknown.
+  candidates[0].measurement.status = Status::kConstraint;
+  CHECK_FALSE(is_final_open({candidates[0], measured(timed(16, 1.35, 0.01))}));
+}
+
 TEST_CASE("decision: one that is noisy does not stand in the way of the next", "[tune]") {
   const Best best = decide(baseline(), {timed(1, 1.21, 0.3), timed(2, 1.2, 0.05)}, 2);
   CHECK_FALSE(best.is_baseline);

@@ -19,10 +19,14 @@ bool is_timed(const Measurement& measurement) {
 
 /// Candidates were timed in different rounds, but all against fixed_csr: the speedup compares them, the time
 /// does not.
-double cost_ns(const Measurement& m, const Calls& calls) {
-  const double call_ns = calls.csr_ns / m.speedup.median;
+double cost_at(double speedup, const Measurement& m, const Calls& calls) {
+  const double call_ns = calls.csr_ns / speedup;
   return calls.number ? static_cast<double>(m.pack_ns) + static_cast<double>(*calls.number) * call_ns
                       : call_ns;
+}
+
+double cost_ns(const Measurement& m, const Calls& calls) {
+  return cost_at(m.speedup.median, m, calls);
 }
 
 std::pair<int, double> rank(const Candidate& candidate) {
@@ -49,6 +53,21 @@ std::vector<schedule::SuperSchedule> pick_finalists(const std::vector<Candidate>
     finalists.push_back(m->point);
   }
   return finalists;
+}
+
+bool is_final_open(const std::vector<Candidate>& candidates, const Calls& calls) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  double least_of_finals = kNever;
+  double least_of_others = kNever;
+  for (const Candidate& candidate : candidates) {
+    const Measurement& m = candidate.measurement;
+    if (!candidate.measured || !is_timed(m)) continue;
+    if (candidate.finalist)
+      least_of_finals = std::min(least_of_finals, cost_at(m.speedup.high, m, calls));
+    else
+      least_of_others = std::min(least_of_others, cost_at(m.speedup.low, m, calls));
+  }
+  return least_of_finals < kNever && least_of_others < least_of_finals;
 }
 
 std::vector<schedule::SuperSchedule> all_timed(const std::vector<Candidate>& candidates) {

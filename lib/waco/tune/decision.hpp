@@ -22,6 +22,11 @@ struct Calls {
 std::vector<schedule::SuperSchedule> pick_finalists(const std::vector<Candidate>& candidates, size_t limit,
                                                     const Calls& calls = {});
 
+/// Whether a candidate that was in no final did better at first than any did in one, by more than both
+/// intervals: other work slows kernels that share rows out evenly more than fixed_csr, whose threads take
+/// what is left, so that a final held beside it is worth another. False where no final was held.
+bool is_final_open(const std::vector<Candidate>& candidates, const Calls& calls = {});
+
 /// All that were timed to the end, in their order.
 std::vector<schedule::SuperSchedule> all_timed(const std::vector<Candidate>& candidates);
 

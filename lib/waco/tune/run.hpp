@@ -63,7 +63,8 @@ class Run {
   void settle();
   void measure_all();
   void refine();
-  void hold_final();
+  void hold_final(const std::vector<schedule::SuperSchedule>& finalists);
+  void hold_finals();
   void verify_first();
   void measure(std::vector<Candidate*> batch);
   void note_result(const measure::Measurement& m);

@@ -17,6 +17,7 @@ using schedule::SuperSchedule;
 namespace {
 
 constexpr size_t kRefinedPoints = 3;  ///< whose neighbours a refinement round looks at
+constexpr int kMoreFinals = 2;        ///< where is_final_open() after one
 
 }  // namespace
 
@@ -103,15 +104,8 @@ void Run::refine() {
   }
 }
 
-void Run::hold_final() {
-  // Points given by hand are there to be compared with each other, slow ones too.
-  const Calls calls{options_.calls, result_.baseline->median_ns()};
-  const std::vector<SuperSchedule> finalists =
-      options_.points.empty() ? pick_finalists(result_.candidates, plan_.finalists, calls)
-                              : all_timed(result_.candidates);
-  if (finalists.empty()) return;
-  final_skipped_ = whole_budget_.stop_requested();
-  if (final_skipped_) return;
+/// In common rounds, longer than the first.
+void Run::hold_final(const std::vector<SuperSchedule>& finalists) {
   spdlog::info("{} finalists and fixed_csr in common rounds", finalists.size());
   const std::vector<Measurement> finals = session_->compete(finalists);
   for (const Measurement& final : finals)
@@ -120,6 +114,26 @@ void Run::hold_final() {
                                              measure::name(final.status), final.message,
                                              schedule::to_text(final.point)));
   enter_finals(finals, result_.candidates);
+}
+
+void Run::hold_finals() {
+  // Points given by hand are there to be compared with each other, slow ones too.
+  const Calls calls{options_.calls, result_.baseline->median_ns()};
+  const std::vector<SuperSchedule> finalists =
+      options_.points.empty() ? pick_finalists(result_.candidates, plan_.finalists, calls)
+                              : all_timed(result_.candidates);
+  if (finalists.empty()) return;
+  final_skipped_ = whole_budget_.stop_requested();
+  if (final_skipped_) return;
+  hold_final(finalists);
+  for (int more = 0; more < kMoreFinals && is_final_open(result_.candidates, calls); ++more) {
+    if (whole_budget_.stop_requested()) return;
+    sort_candidates(result_.candidates);
+    std::vector<SuperSchedule> again = pick_finalists(result_.candidates, plan_.finalists, calls);
+    const SuperSchedule& winner = result_.candidates[0].measurement.point;
+    if (std::ranges::count(again, winner) == 0) again.push_back(winner);
+    hold_final(again);
+  }
 }
 
 /// Without timing: the cheapest point whose result is right. Of points given by hand every one is checked.

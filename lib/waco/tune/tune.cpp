@@ -281,7 +281,7 @@ TuneResult Run::take() {
         result_.baseline = session_->baseline();
         measure_all();
         refine();
-        hold_final();
+        hold_finals();
       }
     } catch (const EnvironmentError& error) {
       survive(error.what());
