@@ -67,23 +67,29 @@ static inline int64_t waco_previous_cut(const struct waco_storage* s, int64_t x)
   return waco_find_first(0, x, [=](int64_t at) { return waco_load_crd(&s->level[0], at) >= first; });
 }
 
+/* Work of an iteration that is not worth cutting: what cut it would save is less than the barrier costs that
+ * its pieces are added up behind. */
+#define WACO_SHORT_ROW 128
+
 /// Cuts level 0 into `threads` contiguous ranges of equal work: stored values plus one per iteration of level
 /// 0. `bounds` [2 * (threads + 1)] receives pairs (x, q): x an iteration of level 0 (U: coordinate, otherwise
 /// position), q the first level-1 position of the range that begins there (x itself below a tuple or a single
 /// level). Thread t owns iterations x_t .. x_{t+1}, the last one only when q_{t+1} is greater than its first
-/// child position, and of those the level-1 positions [q_t, q_{t+1}). With `may_cut_rows` a boundary may fall
-/// inside an iteration when level 0 is U and level 1 is C. A level 0 of several coordinates is cut only where
+/// child position, and of those the level-1 positions [q_t, q_{t+1}). A boundary may fall inside an
+/// iteration of more work than `short_row` (INT64_MAX: nowhere) and than a 32nd of a range's, when level 0 is
+/// U and level 1 is C. A level 0 of several coordinates is cut only where
 /// the first of them changes.
-static inline void waco_partition(const struct waco_storage* s, int threads, int may_cut_rows,
+static inline void waco_partition(const struct waco_storage* s, int threads, int64_t short_row,
                                   int64_t* bounds) {
   const int64_t all = s->level[0].num_positions, total = waco_work_before(s, all);
-  const int cut = may_cut_rows && s->format.num_levels > 1 && s->format.level[0].kind == WACO_U &&
-                  s->format.level[1].kind == WACO_C;
+  const int cut =
+      s->format.num_levels > 1 && s->format.level[0].kind == WACO_U && s->format.level[1].kind == WACO_C;
   for (int t = 0; t <= threads; ++t) {
     const int64_t target = t == threads ? total : total / threads * t + total % threads * t / threads;
     int64_t x = t == 0 ? 0 : waco_last_within(s, 0, 1, 0, all, target);
     int64_t q = waco_first_child(s, x);
-    if (t > 0 && x < all && cut) {
+    const int64_t work = x < all ? waco_work_before(s, x + 1) - waco_work_before(s, x) : 0;
+    if (t > 0 && cut && work > short_row && work > total / threads / 32) {
       const int64_t end = waco_first_child(s, x + 1);
       q = waco_last_within(s, 1, 0, q, end, target - x);
       x += q == end;

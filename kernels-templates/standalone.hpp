@@ -122,7 +122,8 @@ static int waco_prepare(const struct waco_plan* plan, waco_handle* handle) {
   if (plan->partition != WACO_NO_PARTITION) {
     handle->partition = (int64_t*)waco_allocate(2 * ((int64_t)handle->threads + 1), sizeof(int64_t));
     if (!handle->partition) return WACO_OUT_OF_MEMORY;
-    waco_partition(&handle->a, handle->threads, plan->partition == WACO_MAY_CUT_ROWS, handle->partition);
+    waco_partition(&handle->a, handle->threads,
+                   plan->partition == WACO_MAY_CUT_ROWS ? WACO_SHORT_ROW : INT64_MAX, handle->partition);
   }
   const int64_t rows = WACO_PLAN_OP == WACO_SDDMM ? handle->a.num_stored : handle->a.dim[0];
   int64_t scratch_bytes = plan->scratch_bytes / plan->threads * handle->threads;

@@ -222,7 +222,7 @@ std::string check_point(const schedule::SuperSchedule& point, const matrix::Spar
   call.prefetch = point.compute.prefetch;
   call.scratch = scratch.data();
   if (needs_partition(point)) {
-    bounds = partition(storage, point.compute.threads, partition_may_cut_rows(point));
+    bounds = partition(storage, point.compute.threads, partition_may_cut_rows(point), /*short_row=*/0);
     call.partition = bounds.data();
   }
   for (int run = 0; run < 2; ++run) {  // twice: a kernel that accumulates is wrong the second time

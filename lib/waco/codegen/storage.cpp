@@ -111,10 +111,11 @@ DirectPacking direct_packing(const waco_format& format) {
   return way == waco_pack_columns ? DirectPacking::kColumns : DirectPacking::kNone;
 }
 
-std::vector<int64_t> partition(const Storage& storage, int threads, bool may_cut_rows) {
+std::vector<int64_t> partition(const Storage& storage, int threads, bool may_cut_rows, int64_t short_row) {
   WACO_ASSERT(threads >= 1);
+  static_assert(kShortRow == WACO_SHORT_ROW);
   std::vector<int64_t> bounds(2 * (static_cast<size_t>(threads) + 1));
-  waco_partition(&storage.abi(), threads, may_cut_rows ? 1 : 0, bounds.data());
+  waco_partition(&storage.abi(), threads, may_cut_rows ? short_row : INT64_MAX, bounds.data());
   return bounds;
 }
 

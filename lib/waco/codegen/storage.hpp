@@ -44,9 +44,13 @@ Storage pack(const matrix::SparseTensor& tensor, const schedule::FormatSchedule&
 enum class DirectPacking { kNone, kConcordant, kLanes, kBlocks, kHalves, kColumns };
 DirectPacking direct_packing(const waco_format& format);
 
+/// Rows of up to so much work are not worth cutting in two (WACO_SHORT_ROW).
+inline constexpr int64_t kShortRow = 128;
+
 /// Bounds of `threads` contiguous ranges of equal work over level 0 (see waco_partition): [2 * (threads +
-/// 1)].
-std::vector<int64_t> partition(const Storage& storage, int threads, bool may_cut_rows);
+/// 1)]. Rows of up to `short_row` work stay whole, all unless they may be cut.
+std::vector<int64_t> partition(const Storage& storage, int threads, bool may_cut_rows,
+                               int64_t short_row = kShortRow);
 
 /// Values in storage order -> `values` in input order (fill dropped); the inverse is waco_update_values.
 void unpack_values(const Storage& storage, const void* stored_values, int threads,
