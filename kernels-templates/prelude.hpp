@@ -374,6 +374,15 @@ WACO_DOT(8)
 WACO_DOT(16)
 #endif
 
+/* Values in a cache line. */
+#define WACO_LINE ((int64_t)(64 / sizeof(value_t)))
+
+/* Whether the range that `bounds` begins with (see waco_partition) begins inside a row and is not empty. */
+WACO_INLINE bool waco_begins_inside(const int64_t* bounds, int64_t rows, const pos_t* pos) {
+  if (bounds[0] >= rows || bounds[1] <= (int64_t)pos[bounds[0]]) return false;
+  return bounds[0] != bounds[2] || bounds[1] != bounds[3];
+}
+
 WACO_INLINE int64_t waco_min(int64_t a, int64_t b) {
   return a < b ? a : b;
 }

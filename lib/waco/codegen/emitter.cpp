@@ -34,11 +34,13 @@ std::string Emitter::body_name() const {
 
 std::string Emitter::source() {
   emit_prologue();
+  const std::string prologue = out_.take();
   if (reads_streams()) out_.line("template <int64_t stream_ahead>");
   out_.open(
       "static void waco_body(const struct waco_storage* a, const struct waco_call* call, int thread, int "
       "threads) {{");
   emit_locals();
+  emit_output();
   if (shape_.zeroing == Zeroing::kGlobal) emit_zero_output();
   emit_nest(0, Env{});
   if (shape_.streams) out_.line("waco_stream_end();");
@@ -54,7 +56,7 @@ std::string Emitter::source() {
   }
   out_.line("return WACO_OK;");
   out_.close();
-  return out_.take();
+  return prologue + functions_ + out_.take();
 }
 
 void Emitter::emit_prologue() {
@@ -97,22 +99,34 @@ void Emitter::emit_locals() {
   local("int", "ranges", "call->threads");
   local("int", "chunk", "call->chunk");
   local("int64_t", "ahead", "call->prefetch");
+  if (shape_.carries) local("int64_t", "carry_rows", split(0) > 1 ? "s0" : "1");
+}
+
+/// Where this thread's results go, and room for those that are added up at the end.
+void Emitter::emit_output() {
   out_.line("[[maybe_unused]] value_t* const scratch = (value_t*)call->scratch;");
   const std::string shared = "(value_t*)call->out";
   const std::string target =
       shape_.private_outputs ? fmt::format("thread == 0 ? {} : scratch + (thread - 1) * output_size", shared)
                              : shared;
   out_.line("value_t* const {} = {};", shape_.carries ? "out_all" : "out", target);
-  if (!shape_.carries) emit_streams();
+  if (shape_.carries) {
+    out_.line("const int64_t carry_size = carry_rows * rhs;");
+    out_.line("const int64_t carry_stride = (carry_size + WACO_LINE - 1) / WACO_LINE * WACO_LINE;");
+    out_.line("for (int range = thread; range < ranges; range += threads)");
+    out_.line("  if (waco_begins_inside(call->partition + 2 * range, n0, pos1))");
+    out_.line(
+        "    __builtin_memset(scratch + range * carry_stride, 0, (uint64_t)carry_size * sizeof(value_t));");
+  }
+  if (!runs_in_ranges()) emit_operand_ends();
+  out_.line("(void)thread; (void)threads;");
+}
+
+/// What the loops find out first of all: how results are stored, and what is at the ends of the operand.
+void Emitter::emit_operand_ends() {
+  emit_streams();
   if (reads_past_edge()) emit_edge();
   if (format().skewed()) emit_ends();
-  if (shape_.carries) {
-    local("int64_t", "carry_rows", split(0) > 1 ? "s0" : "1");
-    local("int64_t", "carry_size", "carry_rows * rhs");
-    out_.line("for (int range = thread; range < ranges; range += threads)");
-    out_.line("  __builtin_memset(scratch + range * carry_size, 0, (uint64_t)carry_size * sizeof(value_t));");
-  }
-  out_.line("(void)thread; (void)threads;");
 }
 
 /// Streaming stores need whole aligned vectors; an output that starts elsewhere gets ordinary ones.
@@ -169,19 +183,26 @@ void Emitter::emit_sum_of_private_outputs() {
 }
 
 /// A row that several ranges share was stored by the range in which it begins; the others kept their pieces
-/// apart. Each thread adds up its part of every such row, in the order of the ranges.
+/// apart. Of every such row a thread adds up some lines, in the order of the ranges: the same ones of each,
+/// others of the next row, so that no two threads write to a line. Mostly there is no such row.
 void Emitter::emit_sum_of_carries() {
+  out_.line("bool is_cut = false;");
+  out_.line(
+      "for (int range = 1; range < ranges; ++range) is_cut |= waco_begins_inside(call->partition + 2 * "
+      "range, n0, pos1);");
+  out_.line("if (!is_cut) return;");
   out_.margin("#pragma omp barrier");
   out_.open("for (int range = 1; range < ranges; ++range) {{");
   out_.line("const int64_t* bounds = call->partition + 2 * range;");
-  out_.line("if (bounds[0] >= n0 || bounds[1] <= (int64_t)pos1[bounds[0]]) continue;");
-  out_.line("if (bounds[0] == bounds[2] && bounds[1] == bounds[3]) continue;");
+  out_.line("if (!waco_begins_inside(bounds, n0, pos1)) continue;");
   out_.line("value_t* const first = out_all + bounds[0] * carry_size;");
+  out_.line("const value_t* const piece = scratch + range * carry_stride;");
   out_.line("const int64_t count = waco_min(carry_rows, d0 - bounds[0] * carry_rows) * rhs;");
-  out_.line("const int64_t end = count * (thread + 1) / threads;");
-  out_.line(
-      "for (int64_t x = count * thread / threads; x < end; ++x) first[x] += scratch[range * carry_size + "
-      "x];");
+  out_.line("const int64_t own = (thread + threads - bounds[0] % threads) % threads;");
+  out_.open("for (int64_t line = own * WACO_LINE; line < count; line += threads * WACO_LINE) {{");
+  out_.line("const int64_t end = waco_min(line + WACO_LINE, count);");
+  out_.line("for (int64_t x = line; x < end; ++x) first[x] += piece[x];");
+  out_.close();
   out_.close();
 }
 

@@ -65,6 +65,8 @@ class Emitter {
   // emitter.cpp: the frame of the kernel
   void emit_prologue();
   void emit_locals();
+  void emit_output();
+  void emit_operand_ends();
   bool reads_streams() const;
   std::string body_name() const;
   void emit_streams();
@@ -80,8 +82,9 @@ class Emitter {
   void emit_counted_loop(int depth, Env env, const std::string& name, const std::string& end);
   void emit_range_loop(int depth, const std::string& name, const std::string& begin, const std::string& end,
                        const Body& body);
-  void emit_balanced_loop(const std::string& name, const Body& body);
-  void emit_cut_rows(const std::string& name, const Body& body);
+  void emit_balanced_loop(int depth, const std::string& name, const Body& body);
+  std::string emit_rows_function(int depth, const std::string& name, const Body& body);
+  void emit_cut_rows(const std::string& name, const std::string& function, const std::string& tile);
   void emit_compressed_loop(int depth, Env env);
   std::pair<std::string, std::string> bounds(const Env& env, int level) const;
   void emit_slot_loop(int depth, Env env);
@@ -189,6 +192,11 @@ class Emitter {
   bool in_groups() const {
     return shape_.accumulator_groups > 1 && (target_ == Target::kFactored) == (shape_.factored >= 0);
   }
+  /// The rows are walked by functions of their own, for ranges that the body deals out.
+  bool runs_in_ranges() const {
+    return compute().threads > 1 && compute().parallel >= 0 &&
+           compute().policy == schedule::Policy::kBalanced;
+  }
   /// Accumulators live inside the steps over a tile that exceeds the registers.
   bool steps_hold_scope() const {
     return shape_.tile_in_memory && !schedule::dense_index_is_reduced(op()) &&
@@ -209,6 +217,7 @@ class Emitter {
 
   KernelShape shape_;
   Writer out_;
+  std::string functions_;  ///< those that the body calls
   std::vector<std::map<std::string, std::string>> memo_{1};
   Tile tile_;
   int copies_ = 1;  ///< nonzeros in flight in the code being written

@@ -51,7 +51,9 @@ int64_t scratch_bytes(const schedule::SuperSchedule& point, const std::array<int
         schedule::output_is_sparse(point.problem.op) ? num_stored : dims[0] * point.problem.rhs;
     return (threads - 1) * size * bytes;
   }
-  return shape.carries ? threads * point.format.split[0] * point.problem.rhs * bytes : 0;
+  // Of every thread a piece of a row, on lines of its own.
+  const int64_t carry = point.format.split[0] * point.problem.rhs * bytes;
+  return shape.carries ? threads * ((carry + kLineBytes - 1) / kLineBytes * kLineBytes) : 0;
 }
 
 bool needs_partition(const schedule::SuperSchedule& point) {
