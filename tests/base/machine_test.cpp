@@ -90,6 +90,13 @@ TEST_CASE("machine: processors are as far apart as their caches and makers", "[b
   CHECK(hardware_distance(node, other) == 4);
   other.caches.pop_back();
   CHECK(hardware_distance(node, other) > 10);
+  // Of the same node half, and another that gives a job four times as many.
+  node.usable_threads = 8;
+  Machine half = node;
+  half.usable_threads = 4;
+  CHECK(hardware_distance(node, half) == 0.5);
+  larger.usable_threads = 32;
+  CHECK(hardware_distance(larger, node) == 2);
 }
 
 TEST_CASE("machine: a processor is nearest to the built-in models of its kind", "[base]") {

@@ -191,7 +191,10 @@ std::string maker_of(std::string cpu_model) {
 }  // namespace
 
 double hardware_distance(const Machine& a, const Machine& b) {
-  if (same_hardware(a, b)) return 0;
+  const auto threads = [](const Machine& machine) { return std::max(1.0, double(machine.usable_threads)); };
+  constexpr double kDoubledThreads = 0.5;
+  double distance = kDoubledThreads * std::abs(std::log2(threads(a) / threads(b)));
+  if (same_hardware(a, b)) return distance;
   constexpr double kAbsent = 1024;  // bytes of a cache that is not there
   // More than lies between the caches of two makers' servers (2.6 between a Sapphire Rapids and a Zen 4): how
   // cores gather and reach their L3 outlasts sizes.
@@ -202,7 +205,7 @@ double hardware_distance(const Machine& a, const Machine& b) {
         return static_cast<double>(std::min(cache.bytes / std::max(1, cache.cores_sharing), kMaxL3PerThread));
     return kAbsent;
   };
-  double distance = maker_of(a.cpu_model) == maker_of(b.cpu_model) ? 0 : kOtherMaker;
+  if (maker_of(a.cpu_model) != maker_of(b.cpu_model)) distance += kOtherMaker;
   for (int level = 1; level <= 3; ++level)
     distance += std::abs(std::log2(bytes_a_core(a, level) / bytes_a_core(b, level)));
   return distance;

@@ -56,8 +56,8 @@ bool same_hardware(const Machine& a, const Machine& b);
 inline constexpr int64_t kMaxL3PerThread = int64_t{32} << 20;
 
 /// How much less is to be expected of times taken on the one for the other: 1 for every factor of two between
-/// their caches, level by level and shared ones a core (L3 up to kMaxL3PerThread), and 3 for another maker's
-/// processor. 0 on the same hardware.
+/// their caches, level by level and shared ones a core (L3 up to kMaxL3PerThread), a half for every factor of
+/// two between the threads that a process may use, and 3 for another maker's processor.
 double hardware_distance(const Machine& a, const Machine& b);
 
 void to_json(nlohmann::json& json, const Machine& machine);

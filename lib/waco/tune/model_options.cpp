@@ -51,8 +51,11 @@ Chosen open_default(const ModelPlace& place, const schedule::Problem& problem, i
   return nullptr;
 }
 
+/// Of machines less like this one than those, none is asked: each takes as long as the first.
+constexpr size_t kMostOthers = 3;
+
 /// Null when none of them is for this problem. Where the first that is comes from a machine unlike this one,
-/// those beside it give their opinions, too.
+/// the next beside it give their opinions, too.
 Chosen open_first(const std::vector<ModelPlace>& places, const schedule::Problem& problem, int threads,
                   std::string_view last) {
   Chosen learned;
@@ -63,7 +66,7 @@ Chosen open_first(const std::vector<ModelPlace>& places, const schedule::Problem
   }
   if (!learned || places[next - 1].distance <= kUnlike) return learned;
   const auto start = std::chrono::steady_clock::now();
-  for (; next < places.size(); ++next) {
+  for (; next < places.size() && learned->others.size() < kMostOthers; ++next) {
     const std::filesystem::path& other = places[next].model;
     if (other.parent_path() != learned->folder.parent_path()) break;
     try {
