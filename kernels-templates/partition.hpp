@@ -67,8 +67,8 @@ static inline int64_t waco_previous_cut(const struct waco_storage* s, int64_t x)
   return waco_find_first(0, x, [=](int64_t at) { return waco_load_crd(&s->level[0], at) >= first; });
 }
 
-/* Work of an iteration that is not worth cutting: what cut it would save is less than the barrier costs that
- * its pieces are added up behind. */
+/* Work of an iteration that is not worth cutting: that saves less than the barrier costs behind which its
+ * pieces are added up. */
 #define WACO_SHORT_ROW 128
 
 /// Cuts level 0 into `threads` contiguous ranges of equal work: stored values plus one per iteration of level
@@ -77,8 +77,7 @@ static inline int64_t waco_previous_cut(const struct waco_storage* s, int64_t x)
 /// level). Thread t owns iterations x_t .. x_{t+1}, the last one only when q_{t+1} is greater than its first
 /// child position, and of those the level-1 positions [q_t, q_{t+1}). A boundary may fall inside an
 /// iteration of more work than `short_row` (INT64_MAX: nowhere) and than a 32nd of a range's, when level 0 is
-/// U and level 1 is C. A level 0 of several coordinates is cut only where
-/// the first of them changes.
+/// U and level 1 is C. A level 0 of several coordinates is cut only where the first of them changes.
 static inline void waco_partition(const struct waco_storage* s, int threads, int64_t short_row,
                                   int64_t* bounds) {
   const int64_t all = s->level[0].num_positions, total = waco_work_before(s, all);
