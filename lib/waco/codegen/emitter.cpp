@@ -118,7 +118,7 @@ void Emitter::emit_output() {
     out_.line(
         "    __builtin_memset(scratch + range * carry_stride, 0, (uint64_t)carry_size * sizeof(value_t));");
   }
-  if (!runs_in_ranges()) emit_operand_ends();
+  if (!runs_in_function()) emit_operand_ends();
   out_.line("(void)thread; (void)threads;");
 }
 

@@ -82,8 +82,13 @@ class Emitter {
   void emit_counted_loop(int depth, Env env, const std::string& name, const std::string& end);
   void emit_range_loop(int depth, const std::string& name, const std::string& begin, const std::string& end,
                        const Body& body);
-  void emit_balanced_loop(int depth, const std::string& name, const Body& body);
-  std::string emit_rows_function(int depth, const std::string& name, const Body& body);
+  void emit_shared_loop(int depth, const std::string& name, const std::string& begin, const std::string& end,
+                        const Body& body);
+  void emit_shared_function(int depth, const std::string& name, const std::string& begin,
+                            const std::string& end, const Body& body);
+  std::string emit_function(int depth, const std::string& name, const Body& body);
+  bool reduces_outside(int depth) const;
+  bool runs_in_function() const;  ///< parts of the parallel loop
   void emit_cut_rows(const std::string& name, const std::string& function, const std::string& tile);
   void emit_compressed_loop(int depth, Env env);
   std::pair<std::string, std::string> bounds(const Env& env, int level) const;
@@ -191,11 +196,6 @@ class Emitter {
   /// Nonzeros in flight take the groups of the innermost accumulators in turn.
   bool in_groups() const {
     return shape_.accumulator_groups > 1 && (target_ == Target::kFactored) == (shape_.factored >= 0);
-  }
-  /// The rows are walked by functions of their own, for ranges that the body deals out.
-  bool runs_in_ranges() const {
-    return compute().threads > 1 && compute().parallel >= 0 &&
-           compute().policy == schedule::Policy::kBalanced;
   }
   /// Accumulators live inside the steps over a tile that exceeds the registers.
   bool steps_hold_scope() const {

@@ -77,51 +77,84 @@ void Emitter::emit_counted_loop(int depth, Env env, const std::string& name, con
 /// One loop over [begin, end), shared between threads when it is the parallel one.
 void Emitter::emit_range_loop(int depth, const std::string& name, const std::string& begin,
                               const std::string& end, const Body& body) {
-  const bool parallel = loop(depth).parallel && compute().threads > 1;
-  if (parallel && compute().policy == Policy::kBalanced) return emit_balanced_loop(depth, name, body);
-  if (parallel) {
-    bool reduction_outside = false;
-    for (int d = 0; d < depth; ++d)
-      for (Var var : loop(d).vars) reduction_outside = reduction_outside || !is_output(var);
-    const char* nowait = reduction_outside ? "" : " nowait";
-    out_.line("const int64_t {0}_begin = {1}, {0}_end = {2};", name, begin, end);
-    if (compute().policy == Policy::kDynamic) {
-      out_.margin(fmt::format("#pragma omp for schedule(dynamic, chunk){}", nowait));
-    } else {
-      out_.margin(fmt::format("#pragma omp for schedule(static){}", nowait));
-    }
-    out_.open("for (int64_t {0} = {0}_begin; {0} < {0}_end; ++{0}) {{", name);
-  } else {
-    const std::string last = fresh("end");
-    out_.open("for (int64_t {0} = {1}, {2} = {3}; {0} < {2}; ++{0}) {{", name, begin, last, end);
-  }
+  if (loop(depth).parallel && compute().threads > 1)
+    return runs_in_function() ? emit_shared_function(depth, name, begin, end, body)
+                              : emit_shared_loop(depth, name, begin, end, body);
+  const std::string last = fresh("end");
+  out_.open("for (int64_t {0} = {1}, {2} = {3}; {0} < {2}; ++{0}) {{", name, begin, last, end);
   push();
   body();
   pop();
   out_.close();
 }
 
-/// Contiguous ranges of level 0, one for each thread that was asked for (any number of threads may serve
-/// them).
-void Emitter::emit_balanced_loop(int depth, const std::string& name, const Body& body) {
-  const std::string function = emit_rows_function(depth, name, body);
-  const std::string tile = depth > 0 ? ", tile_begin" : "";
-  out_.open("for (int range = thread; range < ranges; range += threads) {{");
-  out_.line("const int64_t* bounds = call->partition + 2 * range;");
-  if (shape_.cuts_rows)
-    emit_cut_rows(name, function, tile);
-  else
-    out_.line("{}(a, call, out, bounds[0], bounds[2]{});", function, tile);
+/// Nothing is kept in registers across the parts of the parallel loop, and no loop is around it but that over
+/// tiles of the dense index.
+bool Emitter::runs_in_function() const {
+  const int parallel = shape_.nest.parallel;
+  return compute().threads > 1 && parallel >= 0 && parallel < shape_.scope_depth &&
+         (parallel == 0 || (parallel == 1 && loop(0).kind == LoopKind::kDenseOuter));
+}
+
+/// The parallel loop inside others that run on every thread.
+void Emitter::emit_shared_loop(int depth, const std::string& name, const std::string& begin,
+                               const std::string& end, const Body& body) {
+  const char* schedule = compute().policy == Policy::kDynamic ? "dynamic, chunk" : "static";
+  out_.line("const int64_t {0}_begin = {1}, {0}_end = {2};", name, begin, end);
+  out_.margin(
+      fmt::format("#pragma omp for schedule({}){}", schedule, reduces_outside(depth) ? "" : " nowait"));
+  out_.open("for (int64_t {0} = {0}_begin; {0} < {0}_end; ++{0}) {{", name);
+  push();
+  body();
+  pop();
   out_.close();
 }
 
-/// The loop over some of level 0 is a function of its own: what the ranges need would otherwise take
-/// registers from the innermost loops, which were up to 1.17 times as slow. Returns its name.
-std::string Emitter::emit_rows_function(int depth, const std::string& name, const Body& body) {
+/// The parallel loop of which a function walks a part at a time.
+void Emitter::emit_shared_function(int depth, const std::string& name, const std::string& begin,
+                                   const std::string& end, const Body& body) {
+  const std::string function = emit_function(depth, name, body);
+  const std::string tile = depth > 0 ? ", tile_begin" : "";
+  if (compute().policy == Policy::kBalanced) {
+    // Contiguous ranges of level 0, one for each thread that was asked for (any number may serve them).
+    out_.open("for (int range = thread; range < ranges; range += threads) {{");
+    out_.line("const int64_t* bounds = call->partition + 2 * range;");
+    if (shape_.cuts_rows)
+      emit_cut_rows(name, function, tile);
+    else
+      out_.line("{}(a, call, out, bounds[0], bounds[2]{});", function, tile);
+    out_.close();
+    return;
+  }
+  out_.open("{{");
+  out_.line("const int64_t begin = {}, size = {} - begin;", begin, end);
+  if (compute().policy == Policy::kDynamic) {
+    out_.margin("#pragma omp for schedule(dynamic, 1) nowait");
+    out_.line("for (int64_t first = 0; first < size; first += chunk)");
+    out_.line("  {}(a, call, out, begin + first, begin + waco_min(first + chunk, size){});", function, tile);
+  } else {
+    out_.line("{}(a, call, out, begin + size * thread / threads, begin + size * (thread + 1) / threads{});",
+              function, tile);
+  }
+  out_.close();
+  if (reduces_outside(depth)) out_.margin("#pragma omp barrier");
+}
+
+/// Whether results are added to by every iteration of a loop around this one.
+bool Emitter::reduces_outside(int depth) const {
+  for (int d = 0; d < depth; ++d)
+    for (const Var var : loop(d).vars)
+      if (!is_output(var)) return true;
+  return false;
+}
+
+/// The loop over a thread's part is a function of its own: what it takes to share would otherwise take
+/// registers from the innermost loops, which were up to 1.2 times as slow. Returns its name.
+std::string Emitter::emit_function(int depth, const std::string& name, const Body& body) {
   Writer caller = std::move(out_);
   out_ = Writer();
   const auto names = std::exchange(memo_, decltype(memo_)(1));
-  const std::string function = fresh("waco_rows");
+  const std::string function = fresh("waco_part");
   std::string parameters = fmt::format("int64_t {0}_begin, int64_t {0}_end", name);
   if (depth > 0) parameters += ", int64_t tile_begin";
   if (shape_.cuts_rows) parameters += ", const pos_t* row_pos, int64_t pos_shift";
