@@ -85,7 +85,7 @@ TEST_CASE("session: threads of a kernel have CPUs of their own, whatever OpenMP 
   const std::string compiler = GENERATE("g++", "clang++");
   const TemporaryFolder folder;
   try {
-    if (!Compiler::find(compiler).compile("#include <omp.h>\n", "", folder.path(), 60, {}).ok) return;
+    if (!Compiler::find(compiler).compile("#include <omp.h>\n", "", folder.path(), 60, {}).ok()) return;
   } catch (const EnvironmentError&) {
     return;  // it is not installed
   }

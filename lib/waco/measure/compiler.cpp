@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <initializer_list>
 #include <span>
@@ -142,7 +143,7 @@ Compiler Compiler::noted(CompilerTarget target, std::string identity) {
   return compiler;
 }
 
-CompileOutcome Compiler::compile(const std::string& source, const std::string& flags, const fs::path& folder,
+CompiledKernel Compiler::compile(const std::string& source, const std::string& flags, const fs::path& folder,
                                  double timeout_s, const StopToken& stop) const {
   const fs::path input = folder / "kernel.cpp";
   write_file_atomically(input, source);
@@ -157,23 +158,26 @@ CompileOutcome Compiler::compile(const std::string& source, const std::string& f
   options.timeout_s = timeout_s;
   options.stop = stop;
   options.environment = {{"TMPDIR", folder.string()}, {"LC_ALL", "C"}};
+  const auto start = std::chrono::steady_clock::now();
   const RunResult run = run_process(arguments, options);
-  CompileOutcome outcome;
+  CompiledKernel kernel;
+  kernel.compile_ns =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
   std::error_code missing;
-  outcome.ok = run.ok() && fs::exists(folder / "kernel.so", missing);
-  outcome.stopped = run.stopped || (!outcome.ok && !run.timed_out && stop());  // a signal may reach both
+  if (run.ok() && fs::exists(folder / "kernel.so", missing)) kernel.library = folder / "kernel.so";
+  kernel.stopped = run.stopped || (!kernel.ok() && !run.timed_out && stop());  // a signal may reach both
   if (run.timed_out) {
-    outcome.diagnostic = fmt::format("the compiler did not finish within {:.0f} s", timeout_s);
+    kernel.diagnostic = fmt::format("the compiler did not finish within {:.0f} s", timeout_s);
   } else if (run.ok()) {
-    if (!outcome.ok) outcome.diagnostic = "the compiler wrote nothing";
+    if (!kernel.ok()) kernel.diagnostic = "the compiler wrote nothing";
   } else {
-    outcome.diagnostic = shorten(run.err);
-    if (outcome.diagnostic.empty())
-      outcome.diagnostic = fmt::format("the compiler ended with {}", run.end.describe());
-    outcome.machine_failed = !outcome.stopped && failed_for_the_machine(run);
-    outcome.disk_full = outcome.machine_failed && found_disk_full(run);
+    kernel.diagnostic = shorten(run.err);
+    if (kernel.diagnostic.empty())
+      kernel.diagnostic = fmt::format("the compiler ended with {}", run.end.describe());
+    kernel.machine_failed = !kernel.stopped && failed_for_the_machine(run);
+    kernel.disk_full = kernel.machine_failed && found_disk_full(run);
   }
-  return outcome;
+  return kernel;
 }
 
 }  // namespace waco::measure

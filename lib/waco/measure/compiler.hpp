@@ -1,6 +1,7 @@
 // The system's C++ compiler: found once, described, and run on one source text at a time.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -11,12 +12,15 @@
 namespace waco::measure {
 
 /// How one compilation ended.
-struct CompileOutcome {
-  bool ok = false;
-  bool stopped = false;         ///< killed because a stop was requested; says nothing about the source
+struct CompiledKernel {
+  std::filesystem::path library;  ///< empty when it could not be compiled
+  std::string diagnostic;         ///< then: why, in at most a few lines
+  bool stopped = false;         ///< not compiled because a stop was requested; says nothing about the source
   bool machine_failed = false;  ///< killed, or short of memory or disk space; says nothing either
   bool disk_full = false;       ///< that was the machine's fault
-  std::string diagnostic;       ///< why not, in at most a few lines
+  bool from_cache = false;      ///< it was compiled before
+  int64_t compile_ns = 0;       ///< wall clock of the compiler; 0 from the cache
+  bool ok() const { return !library.empty(); }
 };
 
 /// The target of `command`, or of the compiler that is found without one (see Compiler::find), as it was told
@@ -42,7 +46,7 @@ class Compiler {
   const std::string& identity() const { return identity_; }
 
   /// Compiles `source` to a shared object with OpenMP. All files stay in `folder`: kernel.cpp and kernel.so.
-  CompileOutcome compile(const std::string& source, const std::string& flags,
+  CompiledKernel compile(const std::string& source, const std::string& flags,
                          const std::filesystem::path& folder, double timeout_s, const StopToken& stop) const;
 
  private:

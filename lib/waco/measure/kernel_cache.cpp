@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -250,22 +249,12 @@ bool KernelCache::is_valid(const fs::path& folder, const std::string& key) {
 CompiledKernel KernelCache::compile(const std::string& key, const CompileRequest& request, double timeout_s,
                                     const StopToken& stop) const {
   CompiledKernel kernel;
-  if (stop()) {
-    kernel.stopped = true;
-    return kernel;
-  }
+  kernel.stopped = stop();
+  if (kernel.stopped) return kernel;
   const BuildFolder build(new_folder_);
-  const auto start = std::chrono::steady_clock::now();
-  const CompileOutcome outcome =
-      compiler_.compile(request.source, request.flags, build.path(), timeout_s, stop);
-  kernel.compile_ns =
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
-  kernel.stopped = outcome.stopped;
-  kernel.machine_failed = outcome.machine_failed;
-  kernel.disk_full = outcome.disk_full;
-  kernel.diagnostic = outcome.diagnostic;
-  if (outcome.ok) {
-    store(key, request, build.path() / "kernel.so");
+  kernel = compiler_.compile(request.source, request.flags, build.path(), timeout_s, stop);
+  if (kernel.ok()) {
+    store(key, request, kernel.library);
     kernel.library = new_folder_ / (key + ".so");
   }
   return kernel;

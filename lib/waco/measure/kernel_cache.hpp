@@ -18,17 +18,6 @@ struct CompileRequest {
   std::string flags;
 };
 
-struct CompiledKernel {
-  std::filesystem::path library;  ///< empty when it could not be compiled
-  std::string diagnostic;         ///< then: why
-  bool stopped = false;           ///< not compiled because a stop was requested
-  bool machine_failed = false;    ///< not compiled because the machine, not the source, was at fault
-  bool disk_full = false;         ///< that was its fault
-  bool from_cache = false;
-  int64_t compile_ns = 0;  ///< wall clock of the compiler; 0 from the cache
-  bool ok() const { return !library.empty(); }
-};
-
 /// How large the folder may grow.
 struct CacheLimit {
   int64_t bytes = 0;                ///< of all entries; 0: any
