@@ -99,8 +99,12 @@ TEST_CASE("decision: told the number of calls, the least of packing and all call
   CHECK(chunk(1000000) == 1);
   CHECK(chunk(2) == 4);
   // Who is far from the fastest may be the best, and has to be in the final then.
-  const std::vector<Candidate> candidates{measured(fast), measured(light), measured(slow)};
+  std::vector<Candidate> candidates{measured(fast), measured(light), measured(slow)};
   CHECK(pick_finalists(candidates, 3).size() == 2);
+  CHECK(best_finalist(candidates) == nullptr);
+  candidates[1].finalist = candidates[2].finalist = true;
+  CHECK(best_finalist(candidates) == &candidates[1]);
+  CHECK(best_finalist(candidates, {2, 1e6}) == &candidates[2]);
   REQUIRE(pick_finalists(candidates, 3, {2, 1e6}).size() == 1);
   CHECK(pick_finalists(candidates, 3, {2, 1e6})[0].compute.chunk == 4);
 }

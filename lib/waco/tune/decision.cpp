@@ -70,6 +70,15 @@ bool is_final_open(const std::vector<Candidate>& candidates, const Calls& calls)
   return least_of_finals < kNever && least_of_others < least_of_finals;
 }
 
+const Candidate* best_finalist(const std::vector<Candidate>& candidates, const Calls& calls) {
+  const Candidate* best = nullptr;
+  for (const Candidate& candidate : candidates)
+    if (candidate.finalist && is_timed(candidate.measurement) &&
+        (best == nullptr || cost_ns(candidate.measurement, calls) < cost_ns(best->measurement, calls)))
+      best = &candidate;
+  return best;
+}
+
 std::vector<schedule::SuperSchedule> all_timed(const std::vector<Candidate>& candidates) {
   std::vector<schedule::SuperSchedule> points;
   for (const Candidate& candidate : candidates)

@@ -27,6 +27,9 @@ std::vector<schedule::SuperSchedule> pick_finalists(const std::vector<Candidate>
 /// what is left, so that a final held beside it is worth another. False where no final was held.
 bool is_final_open(const std::vector<Candidate>& candidates, const Calls& calls = {});
 
+/// The best of those that were in a final; null where none was held.
+const Candidate* best_finalist(const std::vector<Candidate>& candidates, const Calls& calls = {});
+
 /// All that were timed to the end, in their order.
 std::vector<schedule::SuperSchedule> all_timed(const std::vector<Candidate>& candidates);
 

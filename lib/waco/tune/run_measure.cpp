@@ -128,10 +128,9 @@ void Run::hold_finals() {
   hold_final(finalists);
   for (int more = 0; more < kMoreFinals && is_final_open(result_.candidates, calls); ++more) {
     if (whole_budget_.stop_requested()) return;
-    sort_candidates(result_.candidates);
     std::vector<SuperSchedule> again = pick_finalists(result_.candidates, plan_.finalists, calls);
-    const SuperSchedule& winner = result_.candidates[0].measurement.point;
-    if (std::ranges::count(again, winner) == 0) again.push_back(winner);
+    const Candidate* winner = best_finalist(result_.candidates, calls);
+    if (std::ranges::count(again, winner->measurement.point) == 0) again.push_back(winner->measurement.point);
     hold_final(again);
   }
 }
