@@ -55,8 +55,29 @@ TEST_CASE("ranking: what only an earlier search returned is still found as a nei
   }));
 }
 
+TEST_CASE("ranking: a result that the L2 caches hold is not stored past them", "[tune]") {
+  tune::TuneOptions options;
+  options.problem = {schedule::Op::kSpmm, schedule::ValueType::kF32, 32};
+  const model::Ceilings ceilings = test::server_ceilings(2);
+  const int64_t rows = ceilings.levels[1].capacity_bytes / (32 * int64_t{sizeof(float)});  // of one core
+  const auto num_streaming = [&](int64_t num_rows) {
+    const matrix::SparseTensor tensor = test::power_law(num_rows, 100000, 5);
+    tune::Ranking ranking(tensor, options, 2, ceilings);
+    std::vector<tune::Candidate> tried = ranking.search(300, 2000, {.num_sure = 10});
+    std::vector<schedule::SuperSchedule> best;
+    for (size_t n = 0; n < std::min<size_t>(tried.size(), 10); ++n)
+      best.push_back(tried[n].measurement.point);
+    const std::vector<tune::Candidate> next = ranking.neighbours(best, {}, 300);
+    tried.insert(tried.end(), next.begin(), next.end());
+    return std::ranges::count_if(
+        tried, [](const tune::Candidate& candidate) { return candidate.measurement.point.compute.stream; });
+  };
+  CHECK(num_streaming(rows) == 0);
+  CHECK(num_streaming(2 * rows + 1) > 0);
+}
+
 TEST_CASE("ranking: neighbours that share what measured slower than predicted come later", "[tune]") {
-  const matrix::SparseTensor tensor = test::power_law(3000, 60000, 5);
+  const matrix::SparseTensor tensor = test::power_law(40000, 200000, 5);  // its result exceeds L2
   tune::TuneOptions options;
   options.problem = {schedule::Op::kSpmm, schedule::ValueType::kF32, 32};
   tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));

@@ -55,6 +55,16 @@ double PatternCosts::expected_bytes(const SuperSchedule& point) {
   return expected.stored_values * static_cast<double>(value_bytes(point.problem.type)) + expected.index_bytes;
 }
 
+/// Whether the point streams a result that the threads' own L2 caches hold. Where cores take lines over from
+/// each other slowly that measures up to a tenth better, else up to twice as slow, and a virtual machine goes
+/// from one to the other within minutes; and whoever reads the result next had rather find it there.
+bool PatternCosts::evicts_result(const SuperSchedule& point) const {
+  if (!point.compute.stream) return false;
+  const auto elements = static_cast<double>(counts_.dim(0)) * static_cast<double>(point.problem.rhs);
+  const auto l2_bytes = static_cast<double>(closed_form_.ceilings().levels[1].capacity_bytes);
+  return elements * value_bytes(point.problem.type) <= l2_bytes * point.compute.threads;
+}
+
 bool PatternCosts::judge_by_estimate(const SuperSchedule& point) {
   constexpr double kDoubt = 2;
   const double stored_values = closed_form_.expected_storage(point).stored_values;
@@ -64,10 +74,11 @@ bool PatternCosts::judge_by_estimate(const SuperSchedule& point) {
   if (excess > kDoubt) return false;
   const bool is_small =
       excess * kDoubt < 1 && !schedule::threads_share_outputs(point, schedule::analyze(point));
-  return is_small ? point.compute.threads <= limits_.max_threads : feasible(point);
+  return is_small ? point.compute.threads <= limits_.max_threads : !exclusion(point);
 }
 
 bool PatternCosts::seems_feasible(const SuperSchedule& point) {
+  if (evicts_result(point)) return false;
   const auto [entry, is_new] = feasible_by_key_.try_emplace(schedule::limits_key(point), false);
   if (is_new) entry->second = judge_by_estimate(point);
   return entry->second;

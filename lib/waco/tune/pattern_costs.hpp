@@ -45,7 +45,10 @@ class PatternCosts {
 
   /// Which limit a point is beyond; nullopt when it may be tried.
   std::optional<std::string> exclusion(const schedule::SuperSchedule& point) const;
-  bool feasible(const schedule::SuperSchedule& point) const { return !exclusion(point); }
+  /// Whether a search may propose it: feasible here, and not with a result stored past caches that hold it.
+  bool feasible(const schedule::SuperSchedule& point) const {
+    return !evicts_result(point) && !exclusion(point);
+  }
   /// As feasible() says where the estimate leaves no doubt, which spares a pass over the nonzeros;
   /// remembered.
   bool seems_feasible(const schedule::SuperSchedule& point);
@@ -66,6 +69,7 @@ class PatternCosts {
     schedule::Arrangement arrangement_;
   };
 
+  bool evicts_result(const schedule::SuperSchedule& point) const;
   bool judge_by_estimate(const schedule::SuperSchedule& point);
 
   const matrix::SparseTensor& tensor_;
