@@ -87,7 +87,7 @@ TEST_CASE(
         .environment("XDG_CACHE_HOME", work.path("cache"));
   };
   // Few kernels, those that the index of the model favours.
-  const RunResult prepared = of_op(waco_tune().with("--prepare", "8")).run();
+  const RunResult prepared = of_op(waco_tune().with("--prepare", "12")).run();
   INFO(prepared.err);
   REQUIRE(prepared.ok());
   Program program = of_op(waco_tune().with(matrix, "--no-compile", "--top", "10", "--json"));
