@@ -45,7 +45,7 @@ class PatternCosts {
 
   /// Which limit a point is beyond; nullopt when it may be tried.
   std::optional<std::string> exclusion(const schedule::SuperSchedule& point) const;
-  /// Whether a search may propose it: feasible here, and not with a result stored past caches that hold it.
+  /// Whether a search may propose it: within the limits, and with no result stored past caches that hold it.
   bool feasible(const schedule::SuperSchedule& point) const {
     return !evicts_result(point) && !exclusion(point);
   }
