@@ -172,9 +172,12 @@ const measure::KernelCache& test_cache() {
   return cache;
 }
 
-std::string check_point(const schedule::SuperSchedule& point, const matrix::SparseTensor& tensor,
+std::string check_point(const schedule::SuperSchedule& point, const matrix::SparseTensor& given,
                         const measure::KernelCache& cache, int vector_bytes) {
   const auto& problem = point.problem;
+  const auto exact = measure::exact_bits(problem, given);  // any lost or exchanged product shows
+  matrix::SparseTensor tensor = given;
+  measure::draw_values(tensor, 7, 1, exact);
   const std::array<int64_t, 3> dims = matrix::three_dims(tensor.dims);
   Storage storage = pack(tensor, point.format, problem.op, problem.type, 2);
   const matrix::SparseTensor stored = arranged(tensor, point.format.arrangement, 2);
@@ -196,8 +199,9 @@ std::string check_point(const schedule::SuperSchedule& point, const matrix::Spar
   const Library library(kernel.library.string());
   if (library.kernel() == nullptr) return "cannot be loaded";
 
-  const measure::DenseOperands operands(problem, tensor.dims, 7, 1);
-  const measure::Reference reference(tensor, problem, operands, 7, 1);
+  const measure::DenseOperands operands(problem, tensor.dims, 7, 1, exact);
+  const measure::Reference reference(tensor, problem, operands, 7, 1, measure::Reference::kMaxStored,
+                                     exact.has_value());
   const int64_t out_size = measure::output_elements(problem, tensor.dims, num_stored);
   const int bytes = schedule::value_bytes(problem.type);
   GuardedBytes out(out_size * bytes);

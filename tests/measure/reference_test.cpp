@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "small_tensors.hpp"
@@ -213,6 +214,92 @@ TEST_CASE("reference: one product less in a long dot is refused", "[measure]") {
   while (std::abs(product(some)) < 0.25f) ++some;
   out[0] -= 3 * product(some);
   CHECK_FALSE(check(reference, problem, out).ok);
+}
+
+TEST_CASE("reference: of exact operands nothing but the sum itself is accepted", "[measure]") {
+  const Op op = GENERATE(Op::kSpmv, Op::kSpmm, Op::kSddmm, Op::kMttkrp);
+  const ValueType type = GENERATE(ValueType::kF32, ValueType::kF64);
+  const int64_t max_stored = GENERATE(Reference::kMaxStored, int64_t{1});
+  Case c = make_case(op, type);
+  const std::optional<ExactBits> bits = exact_bits(c.problem, c.tensor);
+  REQUIRE(bits.has_value());
+  draw_values(c.tensor, 5, 2, bits);
+  const DenseOperands dense(c.problem, c.tensor.dims, 3, 2, bits);
+  const Reference reference(c.tensor, c.problem, dense, 3, 2, max_stored, true);
+  // The least by which sums of such products differ.
+  const int num_dense = op == Op::kSddmm || op == Op::kMttkrp ? 2 : 1;
+  const double step = std::ldexp(1, -bits->sparse - num_dense * bits->dense);
+  const auto judge = [&](auto zero) {
+    auto out = by_definition<decltype(zero)>(c.tensor, c.problem, dense);
+    const Verification right = check(reference, c.problem, out);
+    INFO(schedule::name(op) << ' ' << right.message);
+    CHECK(right.ok);
+    CHECK(right.max_rel_error == 0);
+    for (size_t n = 0; n < out.size(); n += 7) {
+      const auto kept = out[n];
+      out[n] = kept + static_cast<decltype(zero)>(step);
+      CHECK_FALSE(check(reference, c.problem, out).ok);
+      out[n] = kept;
+    }
+  };
+  type == ValueType::kF32 ? judge(0.0F) : judge(0.0);
+}
+
+TEST_CASE("reference: one product less in a row of a million is refused, in any order of sums", "[measure]") {
+  matrix::SparseTensor a = one_row(1000000);
+  const Problem problem{Op::kSpmv, ValueType::kF32, 1};
+  const std::optional<ExactBits> bits = exact_bits(problem, a);
+  REQUIRE(bits.has_value());
+  draw_values(a, 5, 2, bits);
+  const DenseOperands dense(problem, a.dims, 1, 2, bits);
+  const Reference reference(a, problem, dense, 1, 2, Reference::kMaxStored, true);
+  const float* b = dense.as<float>(0);
+  const auto sum = [&](size_t lanes, size_t without) {
+    std::vector<float> sums(lanes);
+    for (size_t k = 0; k < a.values.size(); ++k)
+      if (k != without) sums[k % lanes] += static_cast<float>(a.values[k]) * b[k];
+    return std::accumulate(sums.begin(), sums.end(), 0.0F);
+  };
+  for (const size_t lanes : {1, 8, 48}) {
+    const float right = sum(lanes, SIZE_MAX), wrong = sum(lanes, 123456);
+    CHECK(reference.verify(&right).ok);
+    const Verification refused = reference.verify(&wrong);
+    CHECK_FALSE(refused.ok);
+    CHECK_THAT(refused.message, Catch::Contains("expected") && !Catch::Contains("tolerance"));
+  }
+}
+
+TEST_CASE("operands: bits are few enough for exact sums, and none where there is no such number",
+          "[measure]") {
+  const auto bits_of = [](int64_t row, const Problem& problem) { return exact_bits(problem, one_row(row)); };
+  const Problem spmv{Op::kSpmv, ValueType::kF32, 1};
+  CHECK(bits_of(1, spmv)->sparse + bits_of(1, spmv)->dense == 24);
+  CHECK(bits_of(1000, spmv)->sparse + bits_of(1000, spmv)->dense == 14);
+  CHECK(bits_of(int64_t{1} << 22, spmv)->sparse + bits_of(int64_t{1} << 22, spmv)->dense == 2);
+  CHECK_FALSE(bits_of((int64_t{1} << 24) + 1, spmv).has_value());
+  const std::optional<ExactBits> sddmm = bits_of(3, {Op::kSddmm, ValueType::kF32, 256});
+  CHECK(sddmm->sparse + 2 * sddmm->dense <= 16);
+  CHECK(sddmm->dense >= 5);
+  matrix::SparseTensor a = one_row(5000);
+  draw_values(a, 1, 1, ExactBits{0, 0});
+  CHECK(std::set<double>(a.values.begin(), a.values.end()) == std::set<double>{-1, 1});
+  draw_values(a, 1, 1, ExactBits{2, 0});
+  CHECK(std::set<double>(a.values.begin(), a.values.end()) == std::set<double>{-1, -.75, -.5, .5, .75, 1});
+}
+
+TEST_CASE("operands: NaN lies before and behind the dense operands", "[measure]") {
+  const Problem problem{Op::kMttkrp, ValueType::kF64, 3};
+  const DenseOperands dense(problem, {4, 5, 6}, 1, 1);
+  for (const int operand : {0, 1}) {
+    const double* data = dense.as<double>(operand);
+    const int64_t count = dense_elements(problem, {4, 5, 6})[static_cast<size_t>(operand)];
+    CHECK(std::isnan(data[-1]));
+    CHECK(std::isnan(data[-3]));
+    CHECK(std::isnan(data[count]));
+    CHECK(std::isnan(data[count + 100]));
+    CHECK_FALSE(std::isnan(data[0]));
+    CHECK_FALSE(std::isnan(data[count - 1]));
+  }
 }
 
 TEST_CASE("reference: tolerances of very large and very small values neither overflow nor vanish",

@@ -3,7 +3,9 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -14,7 +16,7 @@ constexpr size_t kHugePage = size_t{2} << 20;
 // Smaller buffers gain little, and all of them together leave the L2 cache room to spare.
 constexpr size_t kSmall = size_t{256} << 10;
 constexpr size_t kSlotOffset = 4096 + 1088;  // 17 cache lines into the next page
-constexpr size_t kTail = 4096;               // look-ahead beyond the end stays mapped
+constexpr size_t kTail = 4096;               // beyond the end, mapped for look-ahead
 
 }  // namespace
 
@@ -31,6 +33,14 @@ Buffer::Buffer(size_t bytes, int slot) : bytes_(bytes) {
   if (alignment == kHugePage) ::madvise(mapping_, mapped_bytes_, MADV_HUGEPAGE);  // a wish; failure is fine
   const auto address = reinterpret_cast<uintptr_t>(mapping_);
   data_ = reinterpret_cast<void*>((address + alignment - 1) / alignment * alignment + offset);
+}
+
+void Buffer::poison_surroundings() {
+  auto* data = static_cast<unsigned char*>(data_);
+  const auto before = static_cast<size_t>(data - static_cast<unsigned char*>(mapping_));
+  const size_t reach = std::min(before, kTail);
+  std::memset(data - reach, 0xff, reach);
+  std::memset(data + bytes_, 0xff, kTail);
 }
 
 Buffer::~Buffer() {

@@ -17,6 +17,10 @@ class Buffer {
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
 
+  /// Sets all bits of a page before the data, if it has that slot's offset, and of one behind: NaN, whose
+  /// reader shows.
+  void poison_surroundings();
+
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
   template <class T>

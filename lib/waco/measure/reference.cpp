@@ -60,8 +60,9 @@ double norm_of(const double* values, int64_t count) {
 }  // namespace
 
 Reference::Reference(const matrix::SparseTensor& tensor, const schedule::Problem& problem,
-                     const DenseOperands& operands, uint64_t seed, int threads, int64_t max_stored)
-    : problem_(problem), threads_(threads), num_rows_(tensor.dims[0]) {
+                     const DenseOperands& operands, uint64_t seed, int threads, int64_t max_stored,
+                     bool exact)
+    : problem_(problem), threads_(threads), exact_(exact), num_rows_(tensor.dims[0]) {
   WACO_ASSERT(tensor.order() == schedule::sparse_order(problem.op));
   const bool f32 = problem.type == schedule::ValueType::kF32;
   if (schedule::output_is_sparse(problem.op)) {

@@ -17,7 +17,8 @@ struct Verification {
   std::string message;       ///< the first kind of error found, with its place
 };
 
-/// What a kernel must answer. A result x of n products and machine precision eps is accepted when
+/// What a kernel must answer. Of operands with exact_bits() a result is accepted when it is the reference, as
+/// no order of additions rounds. Otherwise one, x, of n products and machine precision eps is accepted when
 ///
 ///     |x - reference| <= 4 eps (sqrt(n) + 8) (|reference| + N) + n * smallest normal number,
 ///
@@ -34,7 +35,8 @@ class Reference {
   static constexpr int64_t kMaxStored = int64_t{1} << 24;
 
   Reference(const matrix::SparseTensor& tensor, const schedule::Problem& problem,
-            const DenseOperands& operands, uint64_t seed, int threads, int64_t max_stored = kMaxStored);
+            const DenseOperands& operands, uint64_t seed, int threads, int64_t max_stored = kMaxStored,
+            bool exact = false);
 
   /// Compares a dense output: [dims[0] * rhs] of the problem's type.
   Verification verify(const void* out) const;
@@ -52,6 +54,7 @@ class Reference {
 
   schedule::Problem problem_;
   int threads_;
+  bool exact_;
   int64_t num_rows_ = 0;
   std::vector<int64_t> columns_;  ///< compared columns of the output, ascending
   std::vector<double> signs_;     ///< [rhs], +1 or -1; empty when all columns are compared

@@ -12,12 +12,14 @@ namespace {
 
 constexpr double kFactor = 4;
 constexpr double kExtraTerms = 8;
+constexpr double kExactExcess = 1e100;  ///< and more where nothing is tolerated
 
 /// How large the products of one result are (see Reference).
 struct Products {
   double sum = 0;   ///< bound on the sum of their absolute values
   double norm = 0;  ///< bound on their 2-norm
   int64_t count = 0;
+  bool exact = false;  ///< their sums do not round
 };
 
 /// Error of one element: `relative` to the sum of its products, and how many times the tolerance it is (> 1
@@ -35,6 +37,9 @@ ElementError element_error(double x, double expected, const Products& products, 
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     return {kInfinity, kInfinity};
   }
+  const double error = std::abs(x - expected);
+  const double relative = products.sum > 0 ? error / products.sum : error;
+  if (products.exact) return {relative, error == 0 ? 0 : kExactExcess * (1 + error)};
   const auto count = static_cast<double>(products.count);
   const auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
   const auto smallest = static_cast<double>(std::numeric_limits<T>::min());
@@ -44,8 +49,7 @@ ElementError element_error(double x, double expected, const Products& products, 
   const double adding = num_added > 1 ? static_cast<double>(num_added) * DBL_EPSILON * products.norm : 0;
   const double tolerance =
       kFactor * epsilon * (std::sqrt(count) + kExtraTerms) * reach + widening * count * smallest + adding;
-  const double error = std::abs(x - expected);
-  return {products.sum > 0 ? error / products.sum : error, error == 0 ? 0 : error / tolerance};
+  return {relative, error == 0 ? 0 : error / tolerance};
 }
 
 /// The worst element seen so far.
@@ -76,8 +80,10 @@ std::string describe(const Worst& worst, const char* what) {
     return fmt::format("{}{} is NaN (never written, or computed as such); expected {:.9g}", what, place,
                        worst.expected);
   }
-  return fmt::format("{}{} is {:.9g}, expected {:.9g}: {:.3g} times the tolerance", what, place, worst.got,
-                     worst.expected, worst.excess);
+  const std::string values =
+      fmt::format("{}{} is {:.9g}, expected {:.9g}", what, place, worst.got, worst.expected);
+  return worst.excess >= kExactExcess ? values
+                                      : fmt::format("{}: {:.3g} times the tolerance", values, worst.excess);
 }
 
 Verification verdict(const Worst& worst, const char* what) {
@@ -103,7 +109,7 @@ Verification Reference::compare(const T* out) const {
 #pragma omp for schedule(static) nowait
     for (int64_t r = 0; r < num_rows_; ++r) {
       const T* row = out + r * rhs;
-      const Products products{sum_[r], norm_[r], terms_[r]};
+      const Products products{sum_[r], norm_[r], terms_[r], exact_};
       for (int64_t n = 0; n < num_columns; ++n) {
         const auto x = static_cast<double>(row[columns_[n]]);
         const double expected = expected_[r * num_columns + n];
@@ -147,7 +153,7 @@ Verification Reference::verify_values(const std::vector<double>& values) const {
     Worst own;
 #pragma omp for schedule(static) nowait
     for (int64_t p = 0; p < count; ++p) {
-      const Products products{sum_[p], norm_[p], terms_[0]};
+      const Products products{sum_[p], norm_[p], terms_[0], exact_};
       const ElementError error = f32 ? element_error<float>(values[p], expected_[p], products)
                                      : element_error<double>(values[p], expected_[p], products);
       own.add(error, p, -1, values[p], expected_[p]);

@@ -2,6 +2,7 @@
 #include "waco/measure/workbench.hpp"
 
 #include <dlfcn.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <cfenv>
@@ -35,19 +36,20 @@ constexpr int kMaxRuns = 8;
 /// Between the halves of these, in which others that took the processors may be done.
 constexpr std::chrono::milliseconds kPause(20);
 
-matrix::SparseTensor with_drawn_values(matrix::SparseTensor tensor, uint64_t seed, int threads) {
-  draw_values(tensor, seed, threads);
+matrix::SparseTensor with_drawn_values(matrix::SparseTensor tensor, uint64_t seed, int threads,
+                                       const std::optional<ExactBits>& exact) {
+  draw_values(tensor, seed, threads, exact);
   return tensor;
 }
 
-/// LLVM's runtime, of kernels by clang, pins its threads to OpenMP's places as the one of this program does,
-/// but only to those that the thread that starts it may run on, which this program's runtime has pinned.
+/// Whether kernels were loaded that bring LLVM's runtime, as those by clang do.
+bool is_libomp_loaded = false;
+
+/// That runtime pins its threads to OpenMP's places as the one of this program does, but only to those that
+/// the thread that starts it may run on, which this program's runtime has pinned.
 void let_libomp_pin_threads() {
-  static const bool once = [] {
-    release_this_thread();
-    return true;
-  }();
-  (void)once;
+  if (!is_libomp_loaded) release_this_thread();
+  is_libomp_loaded = true;
 }
 
 }  // namespace
@@ -68,13 +70,20 @@ KernelLibrary::~KernelLibrary() {
   if (handle_ != nullptr) ::dlclose(handle_);
 }
 
+void Workbench::end_waiting_threads() {
+#if defined(__clang__) || __GNUC__ >= 9
+  if (is_libomp_loaded) omp_pause_resource_all(omp_pause_soft);
+#endif
+}
+
 Workbench::Workbench(matrix::SparseTensor tensor, const schedule::Problem& problem, uint64_t seed,
                      int threads, int64_t reference_limit)
-    : tensor_(with_drawn_values(std::move(tensor), seed, threads)),
+    : exact_(exact_bits(problem, tensor)),
+      tensor_(with_drawn_values(std::move(tensor), seed, threads, exact_)),
       problem_(problem),
       threads_(threads),
-      operands_(problem_, tensor_.dims, seed, threads_),
-      reference_(tensor_, problem_, operands_, seed, threads_, reference_limit) {}
+      operands_(problem_, tensor_.dims, seed, threads_, exact_),
+      reference_(tensor_, problem_, operands_, seed, threads_, reference_limit, exact_.has_value()) {}
 
 Preparation Workbench::prepare(const Contestant& contestant, double censor_ns, Entrant& entrant) {
   return guarded([&](Preparation& preparation) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,9 +50,14 @@ struct ForeignKernel {
 
 class Workbench {
  public:
-  /// The tensor's values are replaced (draw_values). `reference_limit`: see Reference.
+  /// The tensor's values are replaced (draw_values), where it can be by such that sums are exact.
+  /// `reference_limit`: see Reference.
   Workbench(matrix::SparseTensor tensor, const schedule::Problem& problem, uint64_t seed, int threads,
             int64_t reference_limit = Reference::kMaxStored);
+
+  /// Before kernels are timed: threads of this program's OpenMP runtime that wait for its next region, which
+  /// with OMP_WAIT_POLICY=active they do on the CPUs of kernels that have a runtime of their own.
+  static void end_waiting_threads();
 
   /// A contestant whose first run takes longer is run only once by prepare(); 0: none is.
   void set_single_run(double ns) { single_run_ns_ = ns; }
@@ -100,6 +106,7 @@ class Workbench {
   bool overrun() const;
   bool needs_second_run(double first_ns, double censor_ns) const;
 
+  std::optional<ExactBits> exact_;  ///< of the values of all operands
   matrix::SparseTensor tensor_;
   schedule::Problem problem_;
   int threads_;

@@ -74,6 +74,7 @@ class Worker {
     std::vector<ContestantTimes> times;
     std::vector<Preparation> checks;
     if (preparation.status == Status::kOk) {
+      Workbench::end_waiting_threads();
       times = time_contestants({caller(baseline_)}, command.at("timing").get<TimingOptions>());
       baseline_ns_ = times[0].time_ns.median;
       checks.push_back(bench().check(baseline_));
@@ -101,8 +102,10 @@ class Worker {
       }
     }
     std::vector<ContestantTimes> times;
-    if (!timed.empty())
+    if (!timed.empty()) {
+      Workbench::end_waiting_threads();
       times = time_contestants(calls, command.at("timing").get<TimingOptions>(), expected_ns);
+    }
     std::vector<Preparation> checks;
     for (const size_t n : timed) checks.push_back(bench().check(entrants[n]));
     channel_.send({{"event", "timed"}, {"timed", timed}, {"times", times}, {"checks", checks}});
