@@ -108,8 +108,8 @@ static inline int waco_pack_lanes(struct waco_packer* p, int threads) {
     for (int64_t r = waco_row_cut(p, lanes, threads, t) * lanes; r < end; ++r)
       length[r] = waco_slots_of(p, waco_row_begin(p, r), waco_row_begin(p, r + 1));
   });
-  if (!waco_measure_slices(p, threads)) return WACO_OUT_OF_MEMORY;
-  const int status = waco_size_levels(p, entries);
+  int status = waco_measure_slices(p, threads);
+  if (status == WACO_OK) status = waco_size_levels(p, entries);
   if (status != WACO_OK) return status;
   if (s->pos_bytes != 4) return kWacoNotDirect;
   if (!waco_allocate_levels(s, 0, threads)) return WACO_OUT_OF_MEMORY;

@@ -128,12 +128,13 @@ static inline int64_t waco_slice_width(const struct waco_packer* p, int64_t slic
   return width;
 }
 
-/* From the rows' lengths to the slices: sorts the rows, sets slice_begin and the width of E. */
+/* From the rows' lengths to the slices: sorts the rows, sets slice_begin and the width of E. A status. */
 static inline int waco_measure_slices(struct waco_packer* p, int threads) {
   const int64_t slices = p->out->level[0].extent;
-  if (p->format->sort_window > 1 && !waco_sort_rows(p, slices * p->format->split[0], threads)) return 0;
+  if (p->format->sort_window > 1 && !waco_sort_rows(p, slices * p->format->split[0], threads))
+    return WACO_OUT_OF_MEMORY;
   int64_t* begin = p->slice_begin = (int64_t*)waco_allocate(slices + 1, sizeof *begin);
-  if (!begin) return 0;
+  if (!begin) return WACO_OUT_OF_MEMORY;
   begin[0] = 0;
   waco_parallel(threads, [=](int t) {
     const int64_t last = waco_share(slices, threads, t + 1);
@@ -141,14 +142,14 @@ static inline int waco_measure_slices(struct waco_packer* p, int threads) {
   });
   if (p->format->level[2].kind == WACO_L) {
     for (int64_t s = 0; s < slices; ++s) begin[s + 1] += begin[s];
-    return 1;
+    return WACO_OK;
   }
   int64_t longest = 0;
   for (int64_t s = 0; s < slices; ++s) longest = begin[s + 1] > longest ? begin[s + 1] : longest;
-  if (longest > 0 && slices > kWacoMaxBytes / longest) return 0;
+  if (longest > 0 && slices > kWacoMaxBytes / longest) return kWacoTooMany;
   for (int64_t s = 0; s < slices; ++s) begin[s + 1] = (s + 1) * longest;
   p->out->level[2].width = longest;
-  return 1;
+  return WACO_OK;
 }
 
 /* First slots of the slices, for L. */

@@ -40,18 +40,18 @@ static inline int waco_pack_any(struct waco_packer* p) {
   if (status != WACO_OK) return status;
   struct waco_cursor* cursors = (struct waco_cursor*)waco_allocate(p->threads + 1, sizeof *cursors);
   if (!cursors) return WACO_OUT_OF_MEMORY;
-  int ok = 1;
   if (p->sliced) {
     const int64_t slices = s->level[0].extent, slice_bytes = p->format->split[0] * (int64_t)sizeof(int64_t);
     p->lane_length = (int64_t*)waco_allocate(slices, slice_bytes);
-    ok = p->lane_length != nullptr;
-    if (ok) waco_zero(p->lane_length, slices * slice_bytes, p->threads);
-    if (ok) waco_count(p, cursors);
-    ok = ok && waco_measure_slices(p, p->threads);
+    if (p->lane_length) {
+      waco_zero(p->lane_length, slices * slice_bytes, p->threads);
+      waco_count(p, cursors);
+    }
+    status = p->lane_length ? waco_measure_slices(p, p->threads) : WACO_OUT_OF_MEMORY;
   } else {
     waco_count(p, cursors);
   }
-  status = ok ? waco_size_levels(p, cursors[p->threads].entries) : WACO_OUT_OF_MEMORY;
+  if (status == WACO_OK) status = waco_size_levels(p, cursors[p->threads].entries);
   if (status == WACO_OK && !waco_allocate_levels(s, waco_source_is_identity(p), p->threads))
     status = WACO_OUT_OF_MEMORY;
   if (status == WACO_OK) {

@@ -236,6 +236,25 @@ TEST_CASE("standalone: a kernel takes as much fill as the matrix that it was mad
   CHECK(text().find("up to 401 values stored per nonzero") != std::string::npos);
 }
 
+TEST_CASE("standalone: what needs wider positions than the kernel reads is refused before it is packed",
+          "[codegen]") {
+  const auto point = schedule::parse("spmv f32 | A: k1:U i:U k0:C [k/16] | loop: k1 i k0 | par: serial");
+  codegen::OperandShape shape = codegen::any_shape();
+  shape.num_positions_bound = 1000;
+  Folder folder;
+  const RunResult compiled = folder.compile(codegen::emit_standalone(point, shape, 32, {}),
+                                            {"-fopenmp", "-DWACO_SELF_TEST"}, "self_test");
+  INFO(compiled.err);
+  REQUIRE(compiled.ok());
+  // One nonzero, and more places for positions than memory has.
+  std::ofstream(folder.file("input.mtx"))
+      << "%%MatrixMarket matrix coordinate real general\n4000000 4000000 1\n1 1 1\n";
+  const RunResult run = run_process({folder.file("self_test"), folder.file("input.mtx")});
+  INFO(run.out << run.err);
+  CHECK(run.end.code == 1);
+  CHECK_THAT(run.err, Catch::Contains("another shape"));
+}
+
 TEST_CASE("standalone: values at the ends of the type's range pass the self-test", "[codegen]") {
   const auto point = schedule::parse("sddmm f32 K=32 | A: i:U j:C | loop: i j k | par: serial");
   Folder folder;

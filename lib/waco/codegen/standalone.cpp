@@ -238,10 +238,11 @@ DirectWayText direct_way_text(DirectPacking way) {
 }
 
 /// The packer with the direct way of this format only, so that no compiler reads what the kernel never calls.
-std::string packer_text(const SuperSchedule& point, int64_t most_fill) {
+std::string packer_text(const SuperSchedule& point, int64_t most_fill, int pos_bytes) {
   const DirectWayText direct = direct_way_text(direct_packing(to_abi(point.format, point.problem.op)));
-  std::string text = fmt::format("#define WACO_VALUE_BYTES {}\n#define WACO_DIRECT_WAY {}\n",
-                                 schedule::value_bytes(point.problem.type), direct.function);
+  std::string text =
+      fmt::format("#define WACO_VALUE_BYTES {}\n#define WACO_POS_BYTES {}\n#define WACO_DIRECT_WAY {}\n",
+                  schedule::value_bytes(point.problem.type), pos_bytes, direct.function);
   if (stores_fill(point.format))
     text += fmt::format("#ifndef WACO_MAX_FILL\n#define WACO_MAX_FILL {}\n#endif\n", most_fill);
   std::vector<std::string_view> parts{"pack_memory.hpp", "pack_storage.hpp", "pack_state.hpp",
@@ -283,8 +284,9 @@ std::string emit_standalone(const SuperSchedule& point, const OperandShape& shap
   std::string text = header_comment(point, binding, provenance, kind, max_fill(shape));
   for (const std::string& section :
        {std::string(template_text("interface.hpp")), std::string(kImplementationBegin),
-        std::string(template_text("abi.hpp")), packer_text(point, max_fill(shape)), implementation,
-        std::string("#ifdef WACO_SELF_TEST\n"), without_own_includes(template_text("self_test.hpp")),
+        std::string(template_text("abi.hpp")), packer_text(point, max_fill(shape), binding.pos_bytes),
+        implementation, std::string("#ifdef WACO_SELF_TEST\n"),
+        without_own_includes(template_text("self_test.hpp")),
         std::string("#endif /* WACO_SELF_TEST */\n\n#endif /* WACO_DECLARATIONS_ONLY */\n")})
     text.append(section).append("\n");
   text.pop_back();
