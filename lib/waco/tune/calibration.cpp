@@ -71,11 +71,11 @@ std::string as_path(const fs::path& name) {
 }
 
 CalibrationScore score_of(const json& report) {
-  const json& learned = report.at("metrics").at("learned");
-  if (!learned.contains("pairwise_accuracy"))
+  const json& ranked = report.at("metrics").at("blended");  // what tuning ranks by
+  if (!ranked.contains("pairwise_accuracy"))
     throw EnvironmentError(
         "no two points of the matrices to judge by are clearly apart; run it again, with more --minutes");
-  return {learned.at("pairwise_accuracy"), learned.at("top1_regret")};
+  return {ranked.at("pairwise_accuracy"), ranked.at("top1_regret")};
 }
 
 schedule::Op op_of_model(const fs::path& folder) {
@@ -95,9 +95,9 @@ class Calibration {
         manifest_(model::read_model_manifest(options.start.model)),
         threads_(std::to_string(threads_or_all(options.threads))) {
     const fs::path user = user_data_folder();
+    result_.model = users_place(options.op);
     if (user.empty()) throw EnvironmentError("there is no home folder to keep a model in; set XDG_DATA_HOME");
     work_ = user / "calibration" / (op_ + "-" + kind_of_measurements());
-    result_.model = user / "models" / op_;
     std::error_code error;
     for (const fs::path& folder : {work_, result_.model.parent_path()}) fs::create_directories(folder, error);
     if (error) throw EnvironmentError(fmt::format("{}: can't be made: {}", work_.string(), error.message()));

@@ -2,6 +2,7 @@
 #include "waco/tune/model_places.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -73,7 +74,25 @@ std::vector<ModelPlace> find_models(schedule::Op op) {
   std::vector<ModelPlace> places;
   for (const fs::path& folder : model_folders())
     for (ModelPlace& place : models_of(op, folder)) places.push_back(std::move(place));
+  // Of one that does not tell, whoever opens it says why.
+  std::stable_partition(places.begin(), places.end(), [](const ModelPlace& place) {
+    return place.distance <= kUnlike || std::isinf(place.distance);
+  });
   return places;
+}
+
+fs::path users_place(schedule::Op op) {
+  const fs::path user = user_data_folder();
+  if (user.empty()) return {};
+  const std::string name(schedule::name(op));
+  const Machine here = describe_machine("");
+  for (int n = 1;; ++n) {
+    fs::path place = user / "models" / (n == 1 ? name : name + "-" + std::to_string(n));
+    std::error_code error;
+    if (!fs::exists(place / "model.json", error)) return place;
+    const double distance = distance_of(place, here);
+    if (distance == 0 || std::isinf(distance)) return place;
+  }
 }
 
 std::optional<ModelPlace> find_built_in_model(schedule::Op op) {

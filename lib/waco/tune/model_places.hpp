@@ -35,9 +35,14 @@ std::optional<ModelPlace> model_in(const std::filesystem::path& folder);
 
 /// The models of the op in a folder, those of machines most like this one first.
 std::vector<ModelPlace> models_of(schedule::Op op, const std::filesystem::path& folder);
-/// The models of the op in all of model_folders(), in that order.
+/// The models of the op in all of model_folders(), in that order; but those of a machine unlike this one
+/// behind all others, so that a home folder may serve several kinds of machines.
 std::vector<ModelPlace> find_models(schedule::Op op);
-/// The first of them that is not the user's; nullopt when there is none.
+/// The user's model of the op that is to give way to one of this machine: of this kind of machine, or one
+/// that can't be read; otherwise a folder that is not there, or empty. OP, or OP-2, OP-3 ... Empty without a
+/// home.
+std::filesystem::path users_place(schedule::Op op);
+/// The first of find_models() that is not the user's; nullopt when there is none.
 std::optional<ModelPlace> find_built_in_model(schedule::Op op);
 bool is_users(const ModelPlace& place);
 
