@@ -79,6 +79,18 @@ TEST_CASE("decision: a final is open while one outside did better than all in it
   CHECK_FALSE(is_final_open({candidates[0], measured(timed(16, 1.35, 0.01))}));
 }
 
+TEST_CASE("decision: a dynamic partition has to win by more than 3 %", "[tune]") {
+  const auto chosen = [](double fixed_speedup, int threads) {
+    Measurement fixed = timed(1, fixed_speedup, 0.01), dynamic = timed(2, 2, 0.01);
+    fixed.point = schedule::parse("spmv f32 | A: i:U k:C | loop: i k | par: i static x2");
+    dynamic.point.compute.threads = threads;
+    return decide(baseline(), {dynamic, fixed}, threads).point.compute.policy;
+  };
+  CHECK(chosen(1.96, 2) == schedule::Policy::kStatic);
+  CHECK(chosen(1.92, 2) == schedule::Policy::kDynamic);
+  CHECK(chosen(1.96, 1) == schedule::Policy::kDynamic);  // one thread has one cache
+}
+
 TEST_CASE("decision: one that is noisy does not stand in the way of the next", "[tune]") {
   const Best best = decide(baseline(), {timed(1, 1.21, 0.3), timed(2, 1.2, 0.05)}, 2);
   CHECK_FALSE(best.is_baseline);

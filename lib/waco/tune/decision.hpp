@@ -11,7 +11,7 @@
 namespace waco::tune {
 
 /// How often a kernel will run, where that is known, and the nanoseconds that fixed_csr takes. Contestants
-/// are compared by packing and all calls then, otherwise by speed.
+/// are compared by packing and all calls then, otherwise by speed; a dynamic partition counts as 3 % slower.
 struct Calls {
   std::optional<int64_t> number;
   double csr_ns = 1;
@@ -27,7 +27,7 @@ std::vector<schedule::SuperSchedule> pick_finalists(const std::vector<Candidate>
 /// what is left, so that a final held beside it is worth another. False where no final was held.
 bool is_final_open(const std::vector<Candidate>& candidates, const Calls& calls = {});
 
-/// The best of those that were in a final; null where none was held.
+/// The best of those that were in a final, by `calls`; null where none was held.
 const Candidate* best_finalist(const std::vector<Candidate>& candidates, const Calls& calls = {});
 
 /// All that were timed to the end, in their order.
