@@ -48,14 +48,23 @@ std::optional<double> Learned::clustered_cost(const schedule::Problem& problem) 
 
 std::shared_ptr<Learned> Learned::open(const std::filesystem::path& model, const std::filesystem::path& index,
                                        int threads) {
+  std::shared_ptr<Learned> learned = open(model);
+  if (!index.empty()) learned->open_index(index, threads);
+  return learned;
+}
+
+std::shared_ptr<Learned> Learned::open(const std::filesystem::path& model) {
   const auto start = std::chrono::steady_clock::now();
   auto learned =
       std::make_shared<Learned>(Learned{model::LearnedModel::load(model), std::nullopt, model, {}});
-  if (!index.empty())
-    learned->index.emplace(
-        index::Index::open(index, {learned->model, model}, threads, cache_folder_if_any()));
   learned->load_s = seconds_since(start);
   return learned;
+}
+
+void Learned::open_index(const std::filesystem::path& place, int threads) {
+  const auto start = std::chrono::steady_clock::now();
+  index.emplace(index::Index::open(place, {model, folder}, threads, cache_folder_if_any()));
+  load_s += seconds_since(start);
 }
 
 MeanCostModel::MeanCostModel(std::vector<std::unique_ptr<model::CostModel>> models)

@@ -36,10 +36,14 @@ struct Learned {
   /// By which clustered points take longer than expected: the mean of what those say that know it.
   std::optional<double> clustered_cost(const schedule::Problem& problem) const;
 
-  /// Reads the model, and the index unless that path is empty; what the index lacks is made and cached.
-  /// Throws InputError when one of them can't be used, or they do not belong together.
+  /// Reads the model, and the index unless that path is empty.
   static std::shared_ptr<Learned> open(const std::filesystem::path& model, const std::filesystem::path& index,
                                        int threads);
+  /// Reads a model alone. Throws InputError when it can't be used.
+  static std::shared_ptr<Learned> open(const std::filesystem::path& model);
+  /// Reads the index of `model`; what it lacks is made and cached. Throws InputError when it can't be used,
+  /// or is of another model.
+  void open_index(const std::filesystem::path& folder, int threads);
 };
 
 /// The mean of what several models cost a point, as logarithms.

@@ -39,11 +39,15 @@ Chosen open_default(const ModelPlace& place, const schedule::Problem& problem, i
                     std::string_view next) {
   const std::string then = next.empty() ? "" : fmt::format("; {} ranks instead", next);
   try {
-    Chosen learned = search::Learned::open(place.model, place.index, threads);
+    Chosen learned = search::Learned::open(place.model);
     if (learned->model.op() != problem.op)
       throw InputError(place.model.string(), 0,
                        fmt::format("is a model of {}", schedule::name(learned->model.op())));
-    if (learned->model.has_seen(problem.rhs)) return learned;
+    if (learned->model.has_seen(problem.rhs)) {
+      // Only now: what an index lacks takes time to make, and room in the cache.
+      if (!place.index.empty()) learned->open_index(place.index, threads);
+      return learned;
+    }
     spdlog::info("{}: was not trained on a dense size like {}{}", place.model.string(), problem.rhs, then);
   } catch (const Error& fault) {
     spdlog::warn("{}{}{}", fault.what(), then, repair_of(place, problem.op));
