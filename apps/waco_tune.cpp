@@ -106,7 +106,7 @@ ExitCode prepare_all(const Options& options, const StopToken& stop) {
     }
     all_there = all_there && report.complete;
     any_there = any_there || report.num_there + report.num_compiled > 0;
-    if (report.machine_failed) break;
+    if (report.machine_failed) return ExitCode::kFailed;
   }
   if (all_there) return ExitCode::kDone;
   return any_there || stop.stop_requested() ? ExitCode::kPartial : ExitCode::kFailed;

@@ -23,6 +23,12 @@ namespace {
 
 using Columns = std::array<const int64_t*, 3>;
 
+/// Where memory isn't there, the system would end the process without a word while it is filled.
+void require_memory(int64_t bytes) {
+  constexpr int64_t kAlwaysThere = int64_t{1} << 26;
+  if (bytes > kAlwaysThere && bytes > available_memory_bytes()) throw std::bad_alloc();
+}
+
 /// Lexicographic order of two entries over the modes from `first` on: negative, 0 or positive.
 inline int compare(const Columns& coords, int order, int first, int64_t a, int64_t b) {
   for (int mode = first; mode < order; ++mode) {
@@ -113,6 +119,7 @@ class BucketSort {
     std::vector<Entry> entries;
   };
   void partition();
+  void check_scratch() const;
   int64_t sort_bucket(int64_t bucket, Scratch& scratch);
   void order_by_rows(int64_t bucket, Scratch& scratch) const;
   /// Sorts order[begin .. end) by the modes from `first_mode` on, unless it is sorted.
@@ -201,9 +208,18 @@ void BucketSort::order_by_comparison(int64_t begin, int64_t end, int first_mode,
   if (std::adjacent_find(first, last, descends) == last) return;
   const PackedOrder packed(tensor_.dims, columns_, first_mode);
   scratch.entries.clear();
+  scratch.entries.reserve(static_cast<size_t>(last - first));
   for (auto at = first; at != last; ++at) scratch.entries.push_back(packed.entry(*at));
   std::sort(scratch.entries.begin(), scratch.entries.end(), packed);
   std::transform(scratch.entries.begin(), scratch.entries.end(), first, [](const Entry& e) { return e.at; });
+}
+
+/// What sorting the largest bucket takes, beside the second copy: nearly all entries are in one where the
+/// first mode has few rows.
+void BucketSort::check_scratch() const {
+  int64_t largest = 0;
+  for (size_t b = 1; b < begins_.size(); ++b) largest = std::max(largest, begins_[b] - begins_[b - 1]);
+  require_memory(largest * static_cast<int64_t>(sizeof(int64_t) + sizeof(Entry)));
 }
 
 /// Sorts a bucket back into the tensor.
@@ -236,6 +252,7 @@ int64_t BucketSort::sort_bucket(int64_t bucket, Scratch& scratch) {
 
 int64_t BucketSort::run() {
   partition();
+  check_scratch();
   std::atomic<int64_t> duplicates{0};
   for_each_parallel(
       buckets_.count, threads_, [] { return Scratch(); },
@@ -261,14 +278,6 @@ void merge(SparseTensor& tensor) {
   tensor.values.resize(last + 1);
 }
 
-/// Sorting takes as much memory again. Where that isn't there, the system would end the process without a
-/// word while it is filled.
-void check_memory(const SparseTensor& tensor) {
-  constexpr int64_t kAlwaysThere = int64_t{1} << 26;
-  const int64_t bytes = tensor.num_nonzeros() * (tensor.order() + 1) * static_cast<int64_t>(sizeof(int64_t));
-  if (bytes > kAlwaysThere && bytes > available_memory_bytes()) throw std::bad_alloc();
-}
-
 }  // namespace
 
 int64_t sort_and_merge(SparseTensor& tensor, int threads) {
@@ -280,7 +289,8 @@ int64_t sort_and_merge(SparseTensor& tensor, int threads) {
   if (count < kSerialBelow) threads = 1;
   Scan found = scan(tensor, threads);
   if (!found.sorted) {
-    check_memory(tensor);
+    // Sorting takes as much memory again.
+    require_memory(count * (tensor.order() + 1) * static_cast<int64_t>(sizeof(int64_t)));
     found.num_duplicates = BucketSort(tensor, threads).run();
   }
   if (found.num_duplicates > 0) merge(tensor);

@@ -74,7 +74,7 @@ class Session::State {
     baseline();
     std::vector<Candidate> candidates = compile(points);
     run(candidates, together);
-    compile_again(candidates);
+    compile_again(candidates, together);
     std::vector<Measurement> results;
     for (Candidate& candidate : candidates) {
       if (candidate.done) results.push_back(std::move(candidate.measurement));
@@ -159,14 +159,14 @@ class Session::State {
 
   /// The few whose packed positions turned out wider or narrower than expected, or whose library is gone, are
   /// compiled and run again. Formats are compiled for the width that was found from here on.
-  void compile_again(std::vector<Candidate>& candidates) {
+  void compile_again(std::vector<Candidate>& candidates, bool together) {
     for (Candidate& candidate : candidates) {
       if (candidate.done || !candidate.needs_compiling() || options_.no_more()) continue;
       const schedule::SuperSchedule point = candidate.contestant.point;
       if (candidate.needed_pos_bytes != 0)
         known_pos_bytes_[schedule::to_text(point.format, problem_.op)] = candidate.needed_pos_bytes;
       std::vector<Candidate> again = compile({point});
-      run(again, false);
+      run(again, together);
       candidate = std::move(again[0]);
       check_loading(candidate);
     }

@@ -4,9 +4,9 @@
 #include <fstream>
 
 #include "waco/base/artifact.hpp"
+#include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/file_replacement.hpp"
-#include "waco/measure/compiler.hpp"
 #include "waco/tune/plan_file.hpp"
 
 namespace waco::tune {
@@ -26,6 +26,8 @@ nlohmann::ordered_json asked_json(const TuneOptions& options) {
                                   {"cost_model", options.cost_model()},
                                   {"search", options.search}};
   // Lines that were written before there was a choice stay valid.
+  if (options.learned && options.learned->index)
+    asked["index"] = fast_content_hash(options.learned->index->vertices().plain());
   if (options.subspace != schedule::Subspace::kAll) asked["space"] = schedule::name(options.subspace);
   if (options.no_compile) asked["no_compile"] = true;
   if (options.check) asked["check"] = true;
@@ -44,10 +46,7 @@ nlohmann::ordered_json listed_document(const ListedResult& result, const TuneOpt
                                        std::string_view program, const std::string& command) {
   nlohmann::ordered_json line = result.document;
   if (line.is_null()) {
-    line =
-        artifact_header(kPlanFormat, kPlanVersion, program, command,
-                        options.no_compile ? describe_machine("")
-                                           : describe_machine(measure::remembered_target(options.compiler)));
+    line = artifact_header(kPlanFormat, kPlanVersion, program, command, options.machine());
   }
   line["asked"] = asked_json(options);
   line["input"] = stored_text(result.input);
@@ -87,7 +86,10 @@ void ResultFile::note(const json& line) {
 }
 
 bool ResultFile::holds(const std::string& input, const TuneOptions& options) const {
-  return done_.contains(key(stored_text(input), json(asked_json(options))));
+  const std::string place = stored_text(input);
+  json asked = asked_json(options);
+  if (done_.contains(key(place, asked))) return true;
+  return asked.erase("index") > 0 && done_.contains(key(place, asked));  // of before it was noted
 }
 
 void ResultFile::append(const nlohmann::ordered_json& line) {

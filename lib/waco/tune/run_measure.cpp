@@ -98,6 +98,7 @@ void Run::refine() {
     measure(batch);
     const auto is_open = [](const Candidate& candidate) { return !candidate.measured; };
     refinement_cut_ = std::erase_if(candidates, is_open) > 0;
+    if (candidates.empty()) return;  // none was ranked, and no neighbour measured
     sort_candidates(candidates);
     spdlog::info("{} neighbours of the best measured: {:.2f}x", candidates.size() - num_before,
                  candidates[0].measurement.speedup.median);

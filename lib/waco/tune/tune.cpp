@@ -15,6 +15,7 @@
 
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
+#include "waco/measure/compiler.hpp"
 #include "waco/measure/statistics.hpp"
 #include "waco/tune/decision.hpp"
 #include "waco/tune/packing_forecast.hpp"
@@ -47,6 +48,10 @@ constexpr double kFinalShare = 0.25;         ///< of the budget, kept for the fi
 constexpr int64_t kMostEvaluations = 10000;  ///< of a search for points that have a kernel
 
 }  // namespace
+
+Machine TuneOptions::machine() const {
+  return no_compile ? describe_machine("") : describe_machine(measure::remembered_target(compiler));
+}
 
 void Run::set_effort(Effort effort) {
   result_.effort = effort;

@@ -41,6 +41,8 @@ struct TuneOptions {
   std::vector<schedule::SuperSchedule> points;
 
   int num_threads() const { return threads_or_all(threads); }
+  /// This machine, with what its compiler says of itself, unless none is asked.
+  Machine machine() const;
   /// "closed-form", or the hash of the learned model.
   std::string cost_model() const { return learned ? learned->hash() : "closed-form"; }
 };

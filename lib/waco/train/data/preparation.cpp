@@ -119,6 +119,8 @@ class Preparing {
       prepare_one(at);
     } catch (const TooLargeError& error) {
       spdlog::warn("{}", error.what());
+    } catch (const std::bad_alloc&) {
+      spdlog::warn("{}: is left out: there is too little memory", groups_[at].matrix);
     }
   }
 
