@@ -37,17 +37,6 @@ void say(const Options& options, const std::string& text) {
   if (!options.common.quiet) print_to_stderr(text);
 }
 
-/// Files first: whoever reads stdout may have gone. Where files can't be written stdout is all that is left.
-void write_and_show(const std::function<void()>& write, const std::function<void()>& show) {
-  try {
-    write();
-  } catch (...) {
-    show();
-    throw;
-  }
-  show();
-}
-
 /// Where nothing was measured an older page is worth more than none.
 void write_page(const Options& options, const std::vector<Record>& records) {
   if (options.html_file.empty()) return;
@@ -144,7 +133,7 @@ class Run {
     const nlohmann::ordered_json line = to_json(record, options_.command);
     const ExitCode code = code_of(record);
     const std::string table = to_table(record) + "\n";
-    write_and_show([&] { keep(line, std::move(record)); }, [&] { show(line, table); });
+    do_all({[&] { keep(line, std::move(record)); }, [&] { show(line, table); }});
     return code;
   }
 
@@ -172,10 +161,10 @@ class Run {
   const std::vector<Record>& records() const { return file_ ? file_->records() : records_; }
 
   void finish() {
-    write_and_show([&] { write_page(options_, records()); },
-                   [&] {
-                     if (records().size() > 1) say(options_, summaries_of(records()));
-                   });
+    do_all({[&] { write_page(options_, records()); },
+            [&] {
+              if (records().size() > 1) say(options_, summaries_of(records()));
+            }});
   }
 
   static std::optional<tune::TunedPlans> read_plans(const std::string& file) {
@@ -196,8 +185,8 @@ class Run {
 ExitCode report(const Options& options) {
   const std::vector<Record> records = read_records(options.report_files);
   if (records.empty()) spdlog::warn("no record");
-  write_and_show([&] { write_page(options, records); },
-                 [&] { say(options, options.markdown ? markdown_report(records) : summaries_of(records)); });
+  do_all({[&] { write_page(options, records); },
+          [&] { say(options, options.markdown ? markdown_report(records) : summaries_of(records)); }});
   return ExitCode::kDone;
 }
 

@@ -89,10 +89,9 @@ std::string standings_table(const Summary& summary) {
 
 std::string remarks(const Summary& summary) {
   std::string text;
-  for (const std::string& note : censored_notes(summary))
-    text += fmt::format("<p class=\"soft\">{}</p>\n", escape_html(note));
-  for (const std::string& remark : summary.remarks)
-    text += fmt::format("<p class=\"soft\">{}</p>\n", escape_html(remark));
+  for (const std::vector<std::string>& notes : {censored_notes(summary), summary.remarks, summary.caveats})
+    for (const std::string& note : notes)
+      text += fmt::format("<p class=\"soft\">{}</p>\n", escape_html(note));
   return text;
 }
 

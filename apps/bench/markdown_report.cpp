@@ -97,6 +97,14 @@ std::string censored_of(const Groups& groups) {
          text;
 }
 
+std::string caveats_of(const Groups& groups) {
+  std::string text;
+  for (const auto& group : groups)
+    for (const std::string& caveat : caveats_of(group))
+      text += fmt::format("- {}: {}\n", label_of(group, groups), caveat);
+  return text.empty() ? "" : "\nOf the records:\n\n" + text;
+}
+
 std::string losses_of(const Groups& groups) {
   std::string text;
   for (const auto& group : groups)
@@ -174,7 +182,7 @@ std::string matrices_of(const Groups& groups, size_t order) {
 std::string markdown_report(const std::vector<Record>& records) {
   const Groups groups = by_problem(records);
   return summary_of(groups) + censored_of(groups) + losses_of(groups) + remarks(records) +
-         matrices_of(groups, 2) + matrices_of(groups, 3);
+         caveats_of(groups) + matrices_of(groups, 2) + matrices_of(groups, 3);
 }
 
 }  // namespace waco::bench

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace waco::bench {
 namespace {
@@ -69,6 +70,31 @@ std::vector<std::string> remarks_of(const std::vector<const Record*>& records) {
   return remarks;
 }
 
+std::vector<std::string> caveats_of(const std::vector<const Record*>& records) {
+  std::vector<const Record*> warned;
+  std::map<std::string, int> efforts, compilers;
+  for (const Record* record : records) {
+    if (!record->warnings.empty()) warned.push_back(record);
+    const std::string& effort = record->plan_origin.effort;
+    ++efforts[effort.empty() ? "unknown" : effort];
+    ++compilers[record->machine.compiler.version];
+  }
+  std::vector<std::string> caveats;
+  if (!warned.empty())
+    caveats.push_back(fmt::format("warnings on {} of {} matrices; the first, of {}: {}", warned.size(),
+                                  records.size(), warned[0]->matrix.name, warned[0]->warnings[0]));
+  const auto tell = [&](const char* what, const std::map<std::string, int>& kinds) {
+    if (kinds.size() < 2) return;
+    std::string text;
+    for (const auto& [kind, count] : kinds)
+      text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", kind, count);
+    caveats.push_back(fmt::format("{}: {}", what, text));
+  };
+  tell("plans found with different efforts", efforts);
+  tell("kernels of different compilers", compilers);
+  return caveats;
+}
+
 std::vector<std::string> censored_notes(const Summary& summary) {
   std::vector<std::string> notes;
   for (const Standing& standing : summary.standings)
@@ -118,6 +144,7 @@ Summary summarize(const std::vector<const Record*>& group) {
   std::sort(summary.losses.begin(), summary.losses.end(),
             [](const Loss& a, const Loss& b) { return a.speedup < b.speedup; });
   summary.remarks = remarks_of(group);
+  summary.caveats = caveats_of(group);
   summary.num_with_peers = waco_over_peer.count();
   summary.waco_over_best_peer = waco_over_peer.value();
   summary.best_peer_over_fixed_csr = peer_over_fixed.value();

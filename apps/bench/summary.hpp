@@ -41,6 +41,7 @@ struct Summary {
   double waco_over_best_peer = 0;    ///< geometric mean; 0 without peers
   std::vector<Loss> losses;          ///< ours below kClearLoss of the best peer, worst first
   std::vector<std::string> remarks;  ///< remarks_of() these records
+  std::vector<std::string> caveats;  ///< caveats_of() these records
 };
 
 /// Below this share of the best peer's speed a matrix counts as lost.
@@ -48,6 +49,10 @@ inline constexpr double kClearLoss = 0.95;
 
 /// What a reader of the libraries' times should know, a line a library: "mkl: ..."; in order of appearance.
 std::vector<std::string> remarks_of(const std::vector<const Record*>& records);
+
+/// What keeps records from being compared as equals: warnings, such as of a busy machine, with the first of
+/// them; plans found with different efforts; kernels of different compilers.
+std::vector<std::string> caveats_of(const std::vector<const Record*>& records);
 
 /// A line for each contestant that was censored: "alpha: over 8 times slower than fixed_csr on 2 of 9
 /// matrices, where a few calls are its time".

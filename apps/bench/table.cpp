@@ -107,6 +107,7 @@ std::string to_table(const Summary& summary) {
                         percent(standing.share_of_bound), standing.num_best, standing.num_wrong);
   for (const std::string& note : censored_notes(summary)) text += fmt::format("note: {}\n", note);
   for (const std::string& remark : summary.remarks) text += fmt::format("note: {}\n", remark);
+  for (const std::string& caveat : summary.caveats) text += fmt::format("note: {}\n", caveat);
   if (summary.num_with_peers == 0)
     return text + (summary.problem.op == schedule::Op::kMttkrp
                        ? "no library here has mttkrp: fixed_csr is all there is to compare with\n"

@@ -57,20 +57,6 @@ void tell(const Options& options, const std::string& table) {
   if (!options.common.quiet) print_to_stderr(table);
 }
 
-/// Does all of these, in this order, whichever of them fails: where there is no room for one file, the others
-/// are what is left of the run. Throws what the first failure threw.
-void do_all(std::initializer_list<std::function<void()>> outputs) {
-  std::exception_ptr first;
-  for (const auto& output : outputs) {
-    try {
-      output();
-    } catch (...) {
-      if (!first) first = std::current_exception();
-    }
-  }
-  if (first) std::rethrow_exception(first);
-}
-
 /// A plan that an earlier run has found is kept where there is none to take its place.
 void write_plan(const Options& options, const nlohmann::ordered_json& document,
                 const tune::TuneResult& result) {
@@ -150,9 +136,7 @@ Batch gather(const Options& options, const tune::TuneOptions& tuning) {
   if (options.plan_file.empty()) return batch;
   std::filesystem::path file = options.plan_file;
   if (shard.count > 1) file = shard_path(file, shard);
-  batch.file = std::make_unique<tune::ResultFile>(
-      file, tuning.no_compile ? describe_machine("")
-                              : describe_machine(measure::remembered_target(tuning.compiler)));
+  batch.file = std::make_unique<tune::ResultFile>(file, tuning.machine());
   return batch;
 }
 

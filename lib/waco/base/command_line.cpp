@@ -159,6 +159,18 @@ void print_to_stderr(std::string_view text) {
   (void)std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
+void do_all(std::initializer_list<std::function<void()>> outputs) {
+  std::exception_ptr first;
+  for (const auto& output : outputs) {
+    try {
+      output();
+    } catch (...) {
+      if (!first) first = std::current_exception();
+    }
+  }
+  if (first) std::rethrow_exception(first);
+}
+
 std::string shell_word(const std::string& word) {
   if (!word.empty() && word.find_first_of(" \t\n'\"\\$|&;<>()*?[]#~`{}!") == std::string::npos) return word;
   std::string quoted = "'";

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,11 @@ void log_written(const std::string& output, std::string_view more = "");
 
 /// For people: what can't be written is lost, and no more than that.
 void print_to_stderr(std::string_view text);
+
+/// Hands over a run's results, one output after the other, whichever of them fails: where there is no room
+/// for one file, the others are what is left of the run. Files come first, as whoever reads stdout may have
+/// gone. Throws what the first failure threw.
+void do_all(std::initializer_list<std::function<void()>> outputs);
 
 /// As a shell takes it for one word, in quotes where it must be.
 std::string shell_word(const std::string& word);
