@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Draws the tables of docs/measurements/ways-of-tuning.md, and the first two of them in docs/performance.md.
+# Draws the tables of a page of docs/measurements (--page), and the first two of them in docs/performance.md (--summary).
 #
 #   scripts/evaluate.sh -o FOLDER [OPTION...] MATRIX|LIST...
 #
