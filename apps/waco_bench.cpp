@@ -84,7 +84,8 @@ class Run {
     if (machine_failed_) return last;
     if (options_.matrices.size() == 1) return num_begun > 0 ? last : ExitCode::kFailed;
     if (num_failed > 0) spdlog::warn("{} of {} matrices failed", num_failed, options_.matrices.size());
-    return num_failed > 0 || stop_() ? ExitCode::kPartial : ExitCode::kDone;
+    if (stop_()) return ExitCode::kStopped;
+    return num_failed > 0 ? ExitCode::kPartial : ExitCode::kDone;
   }
 
  private:

@@ -36,8 +36,8 @@ constexpr const char* kExamples = R"(Examples:
 
 A run that was ended in any way is continued by the same command.
 
-Exit codes: 0 done, or ended by a signal with all records kept; 1 failed, 2 usage, 3 unreadable input,
-5 compiler unusable, 6 some matrices could not be used.)";
+Exit codes: 0 done, or the time limit was met; 1 failed, 2 usage, 3 unreadable input,
+5 compiler unusable, 6 some matrices could not be used, 7 stopped by a signal, with all records kept.)";
 
 struct Options {
   CommonOptions common;
@@ -222,8 +222,8 @@ collect::CollectOptions collect_options(const Options& options) {
   return result;
 }
 
-ExitCode run_collect(const Options& options, StopToken stop) {
-  if (options.time_limit_s > 0) stop = stop.with_budget(options.time_limit_s);
+ExitCode run_collect(const Options& options, const StopToken& signals) {
+  const StopToken stop = options.time_limit_s > 0 ? signals.with_budget(options.time_limit_s) : signals;
   const collect::CollectOptions collecting = collect_options(options);
   const collect::CollectSummary summary = collect::collect(collecting, stop);
   spdlog::info("{}: {} records, {} of them new in {:.1f} s ({:.1f}/s), {} failed; {} matrices complete{}",
@@ -235,7 +235,7 @@ ExitCode run_collect(const Options& options, StopToken stop) {
                                              : "");
   if (summary.stopped) {
     spdlog::warn("stopped ({}); the same command continues", stop.reason());
-    return ExitCode::kDone;
+    return signals.stop_requested() ? ExitCode::kStopped : ExitCode::kDone;
   }
   if (summary.num_in_good_order > 0 && summary.num_before + summary.num_records == 0)
     spdlog::warn("nothing to measure: the rows of no matrix are worth clustering");

@@ -96,20 +96,21 @@ std::vector<schedule::Problem> problems_to_prepare(const tune::ProblemOptions& a
 ExitCode prepare_all(const Options& options, const StopToken& stop) {
   bool all_there = true, any_there = false;
   for (const schedule::Problem& problem : problems_to_prepare(options.problem, options.ranking.model)) {
-    if (stop.stop_requested()) return ExitCode::kPartial;
+    if (stop.stop_requested()) return ExitCode::kStopped;
     spdlog::info("{}:", schedule::to_text(problem));
     tune::PackReport report;
     try {
       report = prepare(options, tune_options(options, {problem, {}}), stop);
     } catch (const Stopped&) {
-      return ExitCode::kPartial;
+      return ExitCode::kStopped;
     }
     all_there = all_there && report.complete;
     any_there = any_there || report.num_there + report.num_compiled > 0;
     if (report.machine_failed) return ExitCode::kFailed;
   }
   if (all_there) return ExitCode::kDone;
-  return any_there || stop.stop_requested() ? ExitCode::kPartial : ExitCode::kFailed;
+  if (stop.stop_requested()) return ExitCode::kStopped;
+  return any_there ? ExitCode::kPartial : ExitCode::kFailed;
 }
 
 ExitCode run(const Options& options, const StopToken& stop) {

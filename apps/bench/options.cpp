@@ -19,7 +19,7 @@ constexpr const char* kExamples = R"(Examples:
 With -o, matrices that the file already holds are skipped: a run that was stopped goes on where it was.
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 unreadable input, 4 verification failed, 5 compiler unusable,
-6 some of several matrices failed.)";
+6 some of several matrices failed, 7 stopped by a signal before all of them were done.)";
 
 void check(const Options& options) {
   if (options.report)

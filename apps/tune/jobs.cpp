@@ -260,14 +260,14 @@ ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, c
       ++tally.num_there;
       continue;
     }
-    if (stop.stop_requested()) return ExitCode::kPartial;
+    if (stop.stop_requested()) return ExitCode::kStopped;
     spdlog::info("[{}/{}] {}", number, batch.items.size(), item.source);
     const Listed listed = tune_listed(options, item, tuning, load_s, stop);
     const bool is_whole =
         listed.result.outcome.code == ExitCode::kDone && listed.result.document.value("complete", false);
     if (stop.stop_requested() && !is_whole) {  // the next run does it whole
       tell(options, listed.table);
-      return ExitCode::kPartial;
+      return ExitCode::kStopped;
     }
     if (listed.machine_failed) {
       spdlog::warn("ended early, as the other inputs would fail like {}: {}", item.source, tally.text(batch));

@@ -22,7 +22,8 @@ constexpr const char* kExamples = R"(Examples:
   waco-tune mesh.mtx --op spmv --no-compile  (measures what is compiled already; needs no compiler)
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 unreadable input, 4 verification failed, 5 compiler unusable,
-6 some of several matrices, kernels or calibrated models failed.)";
+6 some of several matrices, kernels or calibrated models failed, 7 stopped by a signal before all of them were
+done.)";
 
 void check_calibrated(const Options& options, bool any_inputs) {
   if (any_inputs && options.problem.op.empty() && options.ranking.model.empty())

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Submits a collection, or the tuning of a list of matrices, as an array job of Slurm.
 #
-#   scripts/slurm/submit.sh [--shards N] FOLDER [SBATCH OPTION...] -- waco-collect OPTION...
-#   scripts/slurm/submit.sh [--shards N] FOLDER [SBATCH OPTION...] -- waco-tune --list FILE OPTION...
+#   scripts/slurm/submit.sh [--shards N] FOLDER [--at-once N] [SBATCH OPTION...] -- waco-collect OPTION...
+#   scripts/slurm/submit.sh [--shards N] FOLDER [--at-once N] [SBATCH OPTION...] -- waco-tune --list FILE OPTION...
 #
 #   scripts/slurm/submit.sh --shards 8 /scratch/spmm --time=8:00:00 -- waco-collect /scratch/matrices --op spmm
 #   scripts/slurm/submit.sh --shards 8 /scratch/tuned --partition=short -- waco-tune --list test.txt --op spmm --rhs 32
@@ -40,8 +40,17 @@ if [ $# -lt 3 ] || [[ $1 == -* ]]; then usage; fi
 folder=$1
 shift
 slurm_options=()
+at_once=""
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
-  slurm_options+=("$1")
+  case $1 in
+    -a* | --array | --array=* | -o* | --output | --output=*) fail "$1 is set by the job; --at-once limits the tasks that run" ;;
+    --at-once)
+      at_once=${2-}
+      [[ $at_once =~ ^[1-9][0-9]{0,4}$ ]] || fail "--at-once takes a number from 1 to 99999, not '$at_once'"
+      shift
+      ;;
+    *) slurm_options+=("$1") ;;
+  esac
   shift
 done
 [ $# -ge 2 ] || usage
@@ -134,21 +143,22 @@ fi
 
 mkdir -p "$folder/logs" "$folder/done"
 folder=$(cd "$folder" && pwd)
+
+# Two submissions at a time would both find a shard in no queue. Where the file system has no locks this goes on without.
+exec 9>"$folder/lock"
+flock -n 9 || [ $? -ne 1 ] || fail "another submit.sh is at $folder" 1
+
 if [ -e "$work/list" ]; then arguments+=(--list "$folder/list"); fi
 printf '%s\n' "$program" "$shards" ${arguments[@]+"${arguments[@]}"} >"$work/arguments"
 for file in arguments list; do
   [ -e "$work/$file" ] || continue
   if [ ! -e "$folder/$file" ]; then
-    cp "$work/$file" "$folder/$file"
+    cp "$work/$file" "$folder/$file.part" && mv "$folder/$file.part" "$folder/$file"
   elif ! cmp -s "$work/$file" "$folder/$file"; then
     [ $file = list ] || fail "$folder was used with another program, other shards or other options"
     fail "the inputs are not those of $folder any more; go on with these by --list $folder/list instead of folders and --list"
   fi
 done
-
-# Two submissions at a time would both find a shard in no queue. Where the file system has no locks this goes on without.
-exec 9>"$folder/lock"
-flock -n 9 || [ $? -ne 1 ] || fail "another submit.sh is at $folder" 1
 
 # Shards of earlier submissions that Slurm still has, waiting or running: two tasks of one shard would write to one file.
 # A line of jobs is a job, or JOB;CLUSTER where there are several.
@@ -173,7 +183,7 @@ if [ -z "$missing" ]; then
   exit 0
 fi
 # Slurm keeps a copy of the script: it is told where the folder and the program are.
-job=$(sbatch --parsable --array="${missing#,}" --output="$folder/logs/%a.log" ${slurm_options[@]+"${slurm_options[@]}"} \
+job=$(sbatch --parsable --array="${missing#,}${at_once:+%$at_once}" --output="$folder/logs/%a.log" ${slurm_options[@]+"${slurm_options[@]}"} \
   "$scripts/task.sbatch" "$folder" "$path")
 if [ -n "$job" ]; then
   echo "$job" >>"$folder/jobs"

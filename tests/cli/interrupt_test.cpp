@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <future>
+#include <map>
 #include <set>
 
 #include "program.hpp"
@@ -102,6 +103,30 @@ TEST_CASE("cli: a stopped run reports its best so far as incomplete", "[cli]") {
     if (!document.at("best").is_null()) CHECK(document.at("best").at("verified") == true);
     if (std::string(state) != "ranked ") CHECK_FALSE(document.at("best").is_null());
   }
+}
+
+TEST_CASE("cli: a list that is killed or stopped goes on with what is missing", "[cli]") {
+  const Workspace work;
+  std::string text;
+  for (int n = 20; n < 25; ++n) text += fmt::format("synthetic: stencil2d n={}\n", n);
+  const std::string results = work.path("results.jsonl");
+  const Program program = waco_tune().with("--list", work.write("list", text), "--op", "spmv", "--model",
+                                           "none", "--effort", "quick", "-o", results);
+  const int signal = GENERATE(SIGKILL, SIGTERM, SIGINT);
+  const SignalledRun run = signal_when(program, signal, [&](const std::string&) {
+    return std::filesystem::exists(results) && says("\n")(read_file(results));
+  });
+  INFO(run.err);
+  REQUIRE(run.in_time);
+  if (signal != SIGKILL) CHECK(run.end.code == 7);
+  const RunResult rest = program.run();
+  INFO(rest.err);
+  REQUIRE(rest.ok());
+  std::map<std::string, int> done;
+  for (const json& line : lines_of(results))
+    if (line.at("status") == "done") ++done[line.at("input").get<std::string>()];
+  CHECK(done.size() == 5);
+  for (const auto& [input, count] : done) CHECK(count == 1);
 }
 
 TEST_CASE("cli: a signal ends a run that waits for the other end of a pipe", "[cli]") {

@@ -29,6 +29,15 @@ for option in -o --output=x -ox.jsonl --shard --json --emit --emit=kernel.cpp --
 done
 expect 2 "submit: -odata.jsonl " "$slurm/submit.sh" refused -- waco-collect --op spmv -odata.jsonl
 
+for option in -a0-7%2 --array=0-3 -o --output=x; do
+  expect 2 "submit: $option " "$slurm/submit.sh" refused "$option" -- waco-collect --op spmv a.mtx
+done
+expect 2 "--at-once takes a number" "$slurm/submit.sh" refused --at-once two -- waco-collect --op spmv a.mtx
+printf '#!/bin/sh\necho "$@" >%s/submitted\n' "$work" >bin/sbatch
+"$slurm/submit.sh" --shards 4 few --at-once 2 --time=1 -- waco-collect --op spmv a.mtx
+grep -q -e '--array=0,1,2,3%2 ' submitted
+printf '#!/bin/sh\nexit 0\n' >bin/sbatch
+
 # ---- The inputs are those of the first submission.
 submit() { "$slurm/submit.sh" --shards 2 job -- waco-collect --op spmv "$@"; }
 mkdir -p matrices/sub model

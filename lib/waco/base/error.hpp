@@ -21,6 +21,7 @@ enum class ExitCode : int {
   kVerification = 4,
   kCompiler = 5,
   kPartial = 6,
+  kStopped = 7,  ///< by a signal, before all items were done
 };
 
 /// A fault of the user's input or environment: one line that says where, what, and what to do.
