@@ -108,12 +108,15 @@ if [ $tables_only -eq 0 ]; then
   done
 fi
 
+reports=()
 for dataset in "${datasets[@]}"; do
   for network in $networks; do
     report=$folder/$(name_of "$dataset")/${network/:/-}.json
-    [ ! -s "$report" ] || cat "$report"
+    [ ! -s "$report" ] || reports+=("$report")
   done
-done | jq -s -r -f "$root/scripts/evaluation/ablations.jq" >"$folder/ablations.md"
+done
+[ ${#reports[@]} -gt 0 ] || fail "there is no report of these datasets in $folder" 1
+cat "${reports[@]}" | jq -s -r -f "$root/scripts/evaluation/ablations.jq" >"$folder/ablations.md"
 if [ -n "$page" ]; then
   redraw_page "$page" ablations "$folder/ablations.md"
 else

@@ -36,7 +36,11 @@ enable_non_free() {
   say "adding the non-free component of $release, for MKL"
   printf 'Types: deb\nURIs: %s\nSuites: %s\nComponents: non-free\nSigned-By: %s\n' "$mirror" "$release" \
     /usr/share/keyrings/debian-archive-keyring.gpg >/etc/apt/sources.list.d/waco-non-free.sources
-  apt-get update -qq
+  if apt-get update -qq && known libmkl-dev; then return 0; fi
+  # A source that does not work, or contradicts another, would stand in the way of every later apt-get.
+  rm -f /etc/apt/sources.list.d/waco-non-free.sources
+  apt-get update -qq || true
+  return 1
 }
 
 if [ "$(id -u)" -ne 0 ]; then

@@ -96,11 +96,16 @@ list=$1
 folder=$2
 [ -r "$list" ] || { echo "download: $list can't be read; make-lists.sh writes lists" >&2; exit 3; }
 
+head -n 1 "$list" | grep -q $'^id\tgroup\tname\trows\tcols' || { echo "download: $list has no header as make-lists.sh writes it" >&2; exit 3; }
+
 # A name is part of a path and of an address: letters, digits and a few signs.
 bad=$(awk -F'\t' 'NR > 1 && (NF < 5 || $2 !~ /^[A-Za-z0-9_-]+$/ || $3 !~ /^[A-Za-z0-9_+-][A-Za-z0-9_.+-]*$/) { print NR; exit }' "$list")
 [ -z "$bad" ] || { echo "download: $list: line $bad is not an id, group, name, rows and cols" >&2; exit 3; }
 
 mkdir -p "$folder"
+# Two runs would write to one part. Where the file system has no locks this goes on without.
+exec 9<"$folder"
+flock -n 9 || [ $? -ne 1 ] || { echo "download: another run is at $folder" >&2; exit 6; }
 awk -F'\t' 'NR > 1 { print $2; print $3; print $4; print $5 }' "$list" |
   xargs -r -d '\n' -n 4 -P "$jobs" bash "${BASH_SOURCE[0]}" --one "$mirror" "$folder" "$compress" || failed=1
 total=$(awk 'END { print NR - 1 }' "$list")

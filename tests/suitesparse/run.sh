@@ -70,6 +70,14 @@ expect "exit code when all are there" "$code" 0
 expect "downloads of the second run" "$(grep -c '^download: G' download.log)" 1
 expect "the time of a kept file" "$(stat -c %y matrices/G1/a_1.mtx | cut -c1-4)" 2001
 
+# A list of which the first line is a matrix, and a folder that another run downloads into.
+tail -n +2 lists/all.tsv >headless.tsv
+download headless.tsv matrices
+expect "exit code without a header" "$code" 3
+flock matrices "$scripts/download.sh" lists/all.tsv matrices 2>download.log && fail "two runs at one folder" || code=$?
+expect "exit code beside another run" "$code" 6
+grep -q 'another run' download.log || fail "the other run is not named"
+
 # A half download goes on; one that is damaged, or is another matrix, leaves nothing behind and is told.
 rm matrices/G1/a_1.mtx matrices/G1/a_2.mtx matrices/G2/lost.mtx
 head -c 60 mirror/G1/a_1.tar.gz >matrices/G1/a_1.tar.gz.part
