@@ -116,6 +116,10 @@ TEST_CASE("reshape: a window, copies on the diagonal, the transpose: exactly", "
   CHECK(to_string(reshape(reshape(lp, parse_step("transpose")), parse_step("transpose"))) == to_string(lp));
 }
 
+TEST_CASE("reshape: copies that memory does not hold are not begun", "[matrix]") {
+  CHECK_THROWS_AS(after("stencil2d n=700", "repeat copies=10000"), std::bad_alloc);
+}
+
 TEST_CASE("reshape: deepening gives every nonzero places in a third mode", "[matrix]") {
   const SparseTensor matrix = generate("stencil2d n=30");
   const SparseTensor tensor = after("stencil2d n=30", "deepen l=5000 depth=3");

@@ -107,6 +107,10 @@ int num_cores(int threads);
 /// Bytes that can still be allocated: free memory and the cgroup's limit, whichever is less.
 int64_t available_memory_bytes();
 
+/// Throws std::bad_alloc where so many bytes are not available: the system would end the process without a
+/// word while they are filled.
+void require_memory(int64_t bytes);
+
 /// The least CPU quota on the way from this process's group to the root, in CPUs; nullopt without one. `root`
 /// is where cgroups are mounted and `groups` the text of /proc/self/cgroup (versions 1 and 2).
 std::optional<double> cgroup_cpu_quota(const std::filesystem::path& root, std::string_view groups);

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <new>
 #include <set>
 
 #include "waco/base/error.hpp"
@@ -267,6 +268,11 @@ int64_t available_memory_bytes() {
     available = std::strtoll(line.c_str() + std::string_view("MemAvailable:").size(), nullptr, 10) * 1024;
   }
   return std::min(available, cgroup_free_memory("/sys/fs/cgroup", own_groups()));
+}
+
+void require_memory(int64_t bytes) {
+  constexpr int64_t kAlwaysThere = int64_t{1} << 26;
+  if (bytes > kAlwaysThere && bytes > available_memory_bytes()) throw std::bad_alloc();
 }
 
 }  // namespace waco

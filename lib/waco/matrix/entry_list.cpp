@@ -3,10 +3,12 @@
 
 #include <omp.h>
 
+#include <atomic>
 #include <numeric>
 #include <utility>
 
 #include "waco/base/error.hpp"
+#include "waco/base/machine.hpp"
 #include "waco/base/parallel.hpp"
 
 namespace waco::matrix {
@@ -17,9 +19,16 @@ SparseTensor generate_blocks(std::vector<int64_t> dims, int64_t num_items, int64
   const int64_t num_blocks = (num_items + block_items - 1) / block_items;
   std::vector<EntryList> blocks(static_cast<size_t>(num_blocks));
   const int threads = omp_get_max_threads();
+  std::atomic<int64_t> filled_bytes{0};
   for_each_parallel(num_blocks, threads, [&](int64_t block) {
     const int64_t begin = block * block_items;
-    fill(begin, std::min(begin + block_items, num_items), blocks[static_cast<size_t>(block)]);
+    EntryList& entries = blocks[static_cast<size_t>(block)];
+    fill(begin, std::min(begin + block_items, num_items), entries);
+    // Joining them takes as much again; that is asked for now and then.
+    constexpr int kOften = 28;
+    const auto bytes = static_cast<int64_t>(entries.values.size() * (dims.size() + 1) * sizeof(int64_t));
+    const int64_t before = filled_bytes.fetch_add(bytes);
+    if (before >> kOften != (before + bytes) >> kOften) require_memory(before + bytes);
   });
   std::vector<int64_t> starts(blocks.size() + 1);
   for (size_t block = 0; block < blocks.size(); ++block) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "waco/base/error.hpp"
+#include "waco/base/machine.hpp"
 #include "waco/matrix/entry_list.hpp"
 #include "waco/matrix/line.hpp"
 
@@ -125,6 +126,8 @@ SparseTensor repeat(SparseTensor tensor, const Recipe& recipe) {
     if (dim > INT64_MAX / copies)
       throw UsageError(
           fmt::format("{}: {} copies of {} indices do not fit in 64 bits", tensor.name, copies, dim));
+  constexpr int64_t kNonzeroBytes = 3 * sizeof(int64_t);
+  require_memory(kNonzeroBytes * tensor.num_nonzeros() * copies);
   for (size_t mode = 0; mode < 2; ++mode) {
     std::vector<int64_t>& column = tensor.coords[mode];
     column.resize(count * static_cast<size_t>(copies));

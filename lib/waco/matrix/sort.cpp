@@ -23,12 +23,6 @@ namespace {
 
 using Columns = std::array<const int64_t*, 3>;
 
-/// Where memory isn't there, the system would end the process without a word while it is filled.
-void require_memory(int64_t bytes) {
-  constexpr int64_t kAlwaysThere = int64_t{1} << 26;
-  if (bytes > kAlwaysThere && bytes > available_memory_bytes()) throw std::bad_alloc();
-}
-
 /// Lexicographic order of two entries over the modes from `first` on: negative, 0 or positive.
 inline int compare(const Columns& coords, int order, int first, int64_t a, int64_t b) {
   for (int mode = first; mode < order; ++mode) {

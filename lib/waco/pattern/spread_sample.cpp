@@ -64,10 +64,9 @@ Concentration concentration(const std::vector<uint64_t>& values) {
   std::vector<uint64_t> keys(capacity, 0);  // value + 1; 0 is free
   std::vector<int32_t> counts(capacity, 0);
   for (const uint64_t value : values) {
-    size_t slot = hash_key(value) & (capacity - 1);
-    while (keys[slot] != 0 && keys[slot] != value + 1) slot = (slot + 1) & (capacity - 1);
-    keys[slot] = value + 1;
-    result.most = std::max<int64_t>(result.most, ++counts[slot]);
+    uint64_t& key = slot_of_key(keys, value);
+    key = value + 1;
+    result.most = std::max<int64_t>(result.most, ++counts[static_cast<size_t>(&key - keys.data())]);
   }
   std::vector<int64_t> num_of_count(static_cast<size_t>(result.most) + 1, 0);
   for (const int32_t count : counts) ++num_of_count[static_cast<size_t>(count)];
