@@ -4,6 +4,7 @@
 #include <string>
 
 #include "waco/schedule/kinship.hpp"
+#include "waco/tune/decision.hpp"
 
 namespace waco::tune {
 namespace {
@@ -27,7 +28,7 @@ double CautiousModel::doubt(const schedule::SuperSchedule& point) const {
   };
   add(learned_->model);
   for (const search::OtherModel& other : learned_->others) add(other.model);
-  return count > 0 ? sum / count : 1;
+  return (count > 0 ? sum / count : 1) * wandering_cost(point);
 }
 
 std::vector<double> CautiousModel::costs(std::span<const schedule::SuperSchedule> points) {

@@ -11,11 +11,6 @@ namespace {
 /// A first measurement this much worse than the best is not mistaken for it.
 constexpr double kFinalistMargin = 1.15;
 
-/// What a dynamic partition has to win by. Its chunks go to another core at every call and find nothing of
-/// theirs in its caches: on a Zen 5 that cost 5 % where the cores were near each other and 16 to 22 % where
-/// they were far (SpMM at J = 256), and the cores of a virtual machine may move after tuning.
-constexpr double kWanderingChunks = 1.03;
-
 using measure::Measurement;
 
 bool is_timed(const Measurement& measurement) {
@@ -25,9 +20,7 @@ bool is_timed(const Measurement& measurement) {
 /// Candidates were timed in different rounds, but all against fixed_csr: the speedup compares them, the time
 /// does not.
 double cost_at(double speedup, const Measurement& m, const Calls& calls) {
-  const schedule::ComputeSchedule& compute = m.point.compute;
-  const bool wanders = compute.threads > 1 && compute.policy == schedule::Policy::kDynamic;
-  const double call_ns = (wanders ? kWanderingChunks : 1) * calls.csr_ns / speedup;
+  const double call_ns = wandering_cost(m.point) * calls.csr_ns / speedup;
   return calls.number ? static_cast<double>(m.pack_ns) + static_cast<double>(*calls.number) * call_ns
                       : call_ns;
 }
@@ -45,6 +38,15 @@ std::pair<int, double> rank(const Candidate& candidate) {
 }
 
 }  // namespace
+
+double wandering_cost(const schedule::SuperSchedule& point) {
+  // Chunks go to another core at every call and find nothing of theirs in its caches: on a Zen 5 that cost 5
+  // % where the cores were near each other and 16 to 22 % where they were far (SpMM at J = 256), and the
+  // cores of a virtual machine may move after tuning.
+  constexpr double kWanderingChunks = 1.03;
+  const bool wanders = point.compute.threads > 1 && point.compute.policy == schedule::Policy::kDynamic;
+  return wanders ? kWanderingChunks : 1;
+}
 
 std::vector<schedule::SuperSchedule> pick_finalists(const std::vector<Candidate>& candidates, size_t limit,
                                                     const Calls& calls) {

@@ -17,6 +17,9 @@ struct Calls {
   double csr_ns = 1;
 };
 
+/// By which a point counts as slower than it was: 1.03 for a dynamic partition of several threads, else 1.
+double wandering_cost(const schedule::SuperSchedule& point);
+
 /// Candidates that may be the best: verified, timed to the end, not clearly slower than fixed_csr nor clearly
 /// worse than the best of them; best first, at most `limit`.
 std::vector<schedule::SuperSchedule> pick_finalists(const std::vector<Candidate>& candidates, size_t limit,
