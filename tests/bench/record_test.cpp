@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "apps/bench/html_report.hpp"
+#include "apps/bench/markdown_report.hpp"
 #include "apps/bench/record_file.hpp"
 #include "apps/bench/summary.hpp"
 #include "apps/bench/table.hpp"
@@ -115,6 +117,22 @@ TEST_CASE("summary: says on how many matrices a peer got a few calls only", "[be
              Catch::Contains("(3 matrices, on 1 of which that peer got a few calls only;"));
   CHECK_THAT(to_table(records[0]), Catch::Contains("waco over the best peer (fast): >18.00x"));
   CHECK_THAT(to_table(records[1]), Catch::Contains("waco over the best peer (fast): 1.60x"));
+}
+
+TEST_CASE("summary: what records do not share is told", "[bench]") {
+  std::vector<Record> records{record("a", 500, 1000, 2000), record("b", 250, 500, 1000),
+                              record("c", 1000, 500, 4000)};
+  records[0].warnings.clear();
+  CHECK(summarize(by_problem(records)[0]).caveats ==
+        std::vector<std::string>{"warnings on 2 of 3 matrices; the first, of b: this machine is busy"});
+  records[1].plan_origin.effort = "full";
+  records[2].machine.compiler.version = "g++ 99";
+  const Summary summary = summarize(by_problem(records)[0]);
+  REQUIRE(summary.caveats.size() == 3);
+  CHECK(summary.caveats[1] == "plans found with different efforts: full (1), normal (2)");
+  CHECK_THAT(summary.caveats[2], Catch::Contains("different compilers") && Catch::Contains("g++ 99 (1)"));
+  for (const std::string& page : {to_table(summary), html_report(records), markdown_report(records)})
+    CHECK_THAT(page, Catch::Contains("full (1), normal (2)") && Catch::Contains("this machine is busy"));
 }
 
 TEST_CASE("summary: geometric means, failures and losses are counted", "[bench]") {

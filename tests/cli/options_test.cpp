@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "program.hpp"
+#include "waco/base/line_appender.hpp"
 
 using namespace waco;
 using namespace waco::cli;
@@ -82,6 +83,19 @@ TEST_CASE("cli: what follows the value of an option that may be repeated is an i
   INFO(run.err);
   CHECK(run.end.code == 6);
   CHECK(run.err.find("1 of 2 inputs tuned, 0 had a result already, 1 failed") != std::string::npos);
+}
+
+TEST_CASE("cli: a file of results that another run writes to is left alone", "[cli]") {
+  const Workspace work;
+  const std::string matrix = work.matrix(), list = work.write("list", matrix + "\n"),
+                    file = work.path("x.jsonl");
+  const LineAppender running(file);
+  for (const Program& program :
+       {waco_tune().with("--list", list, "--op", "spmv", "--effort", "none", "-o", file),
+        Program("waco-collect").with(matrix, "--op", "spmv", "-o", file),
+        Program("waco-bench").with(matrix, "--op", "spmv", "--peers", "none", "-o", file)})
+    check_refused(program, 1, "another run is writing to it");
+  CHECK(read_file(file).empty());
 }
 
 TEST_CASE("cli: a schedule may begin with its levels where --op says the op", "[cli]") {

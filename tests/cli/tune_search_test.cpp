@@ -123,6 +123,30 @@ TEST_CASE("cli: a model without its index, or with a wrong one, is refused", "[c
   check_refused(rank(unread).with("--model", spmv.model, "--index", work.path("absent")), 3, "absent");
 }
 
+TEST_CASE("cli: inputs of a list are done again with another index", "[cli]") {
+  const Workspace work;
+  const Trained trained(work);
+  const std::string other = work.path("smaller");
+  REQUIRE(Program("waco-index")
+              .with(trained.model, "--threads", "2", "--vertices", "300", "-o", other)
+              .run()
+              .ok());
+  const std::string list = work.write("list", work.matrix() + "\n");
+  const auto had = [&](const std::string& index) {
+    const RunResult run = waco_tune()
+                              .with("--list", list, "--op", "spmv", "--effort", "none", "--model",
+                                    trained.model, "--index", index, "-o", work.path("results.jsonl"))
+                              .run();
+    INFO(run.err);
+    REQUIRE(run.ok());
+    return run.err.find("1 had a result already") != std::string::npos;
+  };
+  CHECK_FALSE(had(trained.index));
+  CHECK(had(trained.index));
+  CHECK_FALSE(had(other));
+  CHECK(had(trained.index));
+}
+
 TEST_CASE("cli: a model of another machine is used, with a note", "[cli]") {
   const Workspace work;
   const Trained trained(work);

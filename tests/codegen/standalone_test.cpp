@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "waco/base/files.hpp"
 #include "waco/base/machine.hpp"
@@ -408,7 +409,7 @@ namespace {
 
 /// What a C++ program says that includes the whole kernel: its exit code, 0 where all of its checks hold.
 int code_of_user(const Folder& folder, const char* schedule, const codegen::OperandShape& shape,
-                 const char* program) {
+                 const char* program, const std::map<std::string, std::string>& environment = {}) {
   std::ofstream(folder.file("kernel.cpp"))
       << codegen::emit_standalone(schedule::parse(schedule), shape, 32, {});
   std::ofstream(folder.file("main.cpp")) << "#include \"kernel.cpp\"\n" << program;
@@ -416,7 +417,9 @@ int code_of_user(const Folder& folder, const char* schedule, const codegen::Oper
                                           "-fopenmp", folder.file("main.cpp"), "-o", folder.file("main")});
   INFO(compiled.err);
   REQUIRE(compiled.ok());
-  return run_process({folder.file("main")}).end.code;
+  RunOptions options;
+  options.environment = environment;
+  return run_process({folder.file("main")}, options).end.code;
 }
 
 }  // namespace
@@ -440,6 +443,117 @@ int main(void) {
                      program) == 7);
   CHECK(code_of_user(folder, "spmv f64 | A: k:U i:C | loop: k i | par: k static x2", codegen::any_shape(),
                      program) == 2);
+}
+
+TEST_CASE("standalone: a kernel that gets fewer threads than its plan has does all its work", "[codegen]") {
+  const Folder folder;
+  // One row is full, so that ranges cut it. Inside a parallel region of the caller's there is one thread
+  // each.
+  const char* const program = R"(
+#include <vector>
+int main(void) {
+  std::vector<int64_t> ptr(1, 0), col;
+  std::vector<double> val, x(150), expected(200, 0);
+  for (int k = 0; k < 150; ++k) x[k] = k % 7 + 1;
+  for (int r = 0; r < 200; ++r) {
+    for (int k = 0; k < 150; ++k)
+      if (r == 57 || (r * 31 + k * 17) % 13 == 0) col.push_back(k), val.push_back(r % 5 + 1), expected[r] += (r % 5 + 1) * x[k];
+    ptr.push_back((int64_t)col.size());
+  }
+  int wrong = 0;
+#pragma omp parallel num_threads(2) reduction(+ : wrong)
+  {
+    waco_handle* handle;
+    std::vector<double> y(200, 7);
+    if (waco_create_csr(200, 150, ptr.data(), col.data(), val.data(), 0, 0, &handle) ||
+        waco_run(handle, x.data(), 0, y.data()))
+      ++wrong;
+    for (int r = 0; r < 200; ++r) wrong += y[r] != expected[r];
+    waco_destroy(handle);
+  }
+  return wrong != 0;
+}
+)";
+  for (const char* schedule : {"spmv f64 | A: i:U k:C | loop: i k | par: i balanced x3",
+                               "spmv f64 | A: i:U k:C | loop: i k | par: i dynamic,4 x3",
+                               "spmv f64 | A: i:U k:C | loop: i k | par: i static x3",
+                               "spmv f64 | A: k:U i:C | loop: k i | par: k static x3",
+                               "spmv f64 | A: i1:U k:C i0:U [i/2] | loop: i1 k i0 | par: i1 balanced x3"}) {
+    INFO(schedule);
+    CHECK(code_of_user(folder, schedule, codegen::any_shape(), program) == 0);
+    CHECK(code_of_user(folder, schedule, codegen::any_shape(), program, {{"OMP_THREAD_LIMIT", "1"}}) == 0);
+  }
+}
+
+TEST_CASE("standalone: packing that runs out of memory says so, and leaves none behind", "[codegen]") {
+  const Folder folder;
+  // The first, second ... allocation fails until none does. All go through posix_memalign.
+  const char* const program = R"(
+int main(void) {
+  const int64_t row_ptr[] = {0, 2, 3, 3, 4, 5}, col_idx[] = {2, 4, 1, 0, 3};
+  const double values[] = {3, 1, 2, 5, 4}, b[] = {10, 20, 30, 40, 50};
+  double c[5];
+  waco_handle* handle;
+  int n = 0;
+  for (;; ++n) {
+    num_left = n;
+    const int status = waco_create_csr(5, 5, row_ptr, col_idx, values, 2, 0, &handle);
+    num_left = -1;
+    if (status == WACO_OK) break;
+    if (status != WACO_OUT_OF_MEMORY || handle || num_held != 0) return 1;
+  }
+  if (waco_run(handle, b, 0, c) || c[0] != 140 || c[1] != 40 || c[2] != 0 || c[3] != 50 || c[4] != 160) return 2;
+  waco_destroy(handle);
+  return n == 0 ? 3 : num_held != 0 ? 4 : 0;
+}
+)";
+  const char* const counting = R"(
+#include <errno.h>
+#include <stdlib.h>
+#include <atomic>
+static std::atomic<int> num_left{-1}, num_held{0};
+static int counted_memalign(void** place, size_t alignment, size_t size) {
+  if (num_left >= 0 && num_left-- == 0) return ENOMEM;
+  *place = aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  if (!*place) return ENOMEM;
+  ++num_held;
+  return 0;
+}
+static void* counted_calloc(size_t count, size_t size) {
+  void* place = calloc(count, size);
+  num_held += place != 0;
+  return place;
+}
+static void counted_free(void* place) {
+  num_held -= place != 0;
+  free(place);
+}
+#include <algorithm>
+#include <vector>
+#define posix_memalign counted_memalign
+#define calloc counted_calloc
+#define free counted_free
+)";
+  for (const char* schedule :
+       {"spmv f64 | A: i:U k:C | loop: i k | par: i balanced x2",
+        "spmv f64 | A: i:C k:S | loop: i k | par: serial",
+        "spmv f64 | A: i1:U i0:U k:L [i/2 sort:4] | loop: i1 k i0 | par: i1 static x2",
+        "spmv f64 | A: i1:U k1:C i0:U k0:U [i/2 k/2] | loop: i1 k1 i0 k0 | par: i1 static x2",
+        "spmv f64 | A: k:U i:C | loop: k i | par: k static x2",
+        "spmv f64 | A: i1:C k1:S i0:C k0:S [i/2 k/2] | loop: i1 k1 i0 k0 | par: serial",
+        "spmv f64 | A: i:U k:C [clustered] | loop: i k | par: i static x2",
+        "spmv f64 | A: i1:U k:C i0:U [i/2 skewed] | loop: i1 k i0 | par: i1 static x2"}) {
+    INFO(schedule);
+    std::ofstream(folder.file("kernel.cpp")) << codegen::emit_standalone(
+        schedule::parse(schedule),
+        codegen::any_shape(std::string(schedule).find("skewed") != std::string::npos), 32, {});
+    std::ofstream(folder.file("main.cpp")) << counting << "#include \"kernel.cpp\"\n" << program;
+    const RunResult compiled = run_process({"g++", "-std=c++17", "-O1", "-march=native", "-Wno-psabi",
+                                            "-fopenmp", folder.file("main.cpp"), "-o", folder.file("main")});
+    INFO(compiled.err);
+    REQUIRE(compiled.ok());
+    CHECK(run_process({folder.file("main")}).end.code == 0);
+  }
 }
 
 TEST_CASE("standalone: operands that a kernel is not for are refused", "[codegen]") {

@@ -131,8 +131,6 @@ TEST_CASE("timing: slow contestants end after three rounds when the budget is sp
 }
 
 TEST_CASE("timing: settled contestants leave the rounds when they may", "[measure]") {
-  int steady = 0;
-  int wild = 0;
   TimingOptions options;
   options.drop_settled = true;
   options.precision = 0.3;
@@ -141,19 +139,25 @@ TEST_CASE("timing: settled contestants leave the rounds when they may", "[measur
   options.budget_s = 60;
   options.min_sample_ns = 1;
   options.warm_below_ns = 0;
-  // Every call takes 1.6 times the one before: no choice of rounds, as a busy machine makes it, settles.
-  double growing_us = 100;
-  const auto grow = [&] {
-    ++wild;
-    wait_us(static_cast<int>(growing_us));
-    growing_us *= 1.6;
+  const auto steady_calls = [&] {
+    int steady = 0, wild = 0;
+    // Every call takes 1.6 times the one before: no choice of rounds, as a busy machine makes it, settles.
+    double growing_us = 100;
+    const auto grow = [&] {
+      ++wild;
+      wait_us(static_cast<int>(growing_us));
+      growing_us *= 1.6;
+    };
+    const std::vector<ContestantTimes> times = time_contestants(
+        {[] { wait_us(2000); }, [&] { ++steady, wait_us(2000); }, grow}, options, {2e6, 2e6, 2e6});
+    REQUIRE(times.size() == 3);
+    CHECK(wild == 12);
+    CHECK(times[1].speedup.median > 0);
+    return steady;
   };
-  const std::vector<ContestantTimes> times = time_contestants(
-      {[] { wait_us(2000); }, [&] { ++steady, wait_us(2000); }, grow}, options, {2e6, 2e6, 2e6});
-  REQUIRE(times.size() == 3);
-  CHECK(wild == 12);
-  CHECK(steady <= wild);
-  CHECK(times[1].speedup.median > 0);
+  int steady = steady_calls();
+  for (int more = 0; more < 20 && steady == 12; ++more) steady = steady_calls();  // on a busy machine
+  CHECK(steady < 12);
 }
 
 TEST_CASE("timing: a known duration spares slow contestants their trial", "[measure]") {

@@ -75,6 +75,40 @@ TEST_CASE("result_file: results of a list are told from other files", "[tune]") 
   CHECK(holds_results_of_list(file));
 }
 
+TEST_CASE("result_file: an input is done again where another thing was asked, and only there", "[tune]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "results.jsonl";
+  const Machine machine = describe_machine("");
+  TuneOptions base = spmv_options();
+  base.threads = 2;
+  {
+    ResultFile results(file, machine);
+    results.append(listed_document({"a.mtx", {}, nullptr}, base, "waco-tune", "waco-tune ..."));
+    const auto again = [&](const auto& change) {
+      TuneOptions options = base;
+      change(options);
+      return !results.holds("a.mtx", options);
+    };
+    CHECK(again([](TuneOptions& o) { o.problem.type = schedule::ValueType::kF64; }));
+    CHECK(again([](TuneOptions& o) { o.problem = {schedule::Op::kSpmm, schedule::ValueType::kF32, 8}; }));
+    CHECK(again([](TuneOptions& o) { o.threads = 1; }));
+    CHECK(again([](TuneOptions& o) { o.calls = 9; }));
+    CHECK(again([](TuneOptions& o) { o.search = "tpe"; }));
+    CHECK(again([](TuneOptions& o) { o.subspace = schedule::Subspace::kFormat; }));
+    CHECK(again([](TuneOptions& o) { o.no_compile = !o.no_compile; }));
+    CHECK_FALSE(again([](TuneOptions& o) {
+      o.top = 3;
+      o.budget_s = 1;
+      o.max_fill = 2;
+      o.seed = 9;
+      o.compiler = "x";
+    }));
+  }
+  Machine other = machine;
+  other.cpu_model += "x";
+  CHECK_THROWS_WITH(ResultFile(file, other), Catch::Contains("another machine"));
+}
+
 TEST_CASE("result_file: a result answers only what was asked", "[tune]") {
   const TemporaryFolder folder;
   ResultFile results(folder.path() / "results.jsonl", describe_machine(""));
