@@ -25,7 +25,7 @@
 #   --tables-only      measure nothing
 #
 # Needs jq. waco-tune is taken from $WACO_BIN, else from build-release/bin, build/bin or PATH. Exit codes: 0 done,
-# 1 no jq, or no first run, 2 usage, 3 unreadable input, 5 no waco-tune, 6 some matrices failed or were not reached.
+# 1 no jq, no first run, or no result to draw, 2 usage, 3 unreadable input, 5 no waco-tune, 6 some matrices failed or were not reached.
 set -euo pipefail
 unset CDPATH  # cd would look there first, and print where it went
 
@@ -345,6 +345,8 @@ if [ -s "$folder/summary.jsonl" ]; then
   [ -z "$page" ] || redraw_page "$page" evaluation "$folder/tables.md"
   [ -z "$summary" ] || redraw_page "$summary" evaluation "$folder/summary.md"
   [ -n "$page$summary" ] || cat "$folder/tables.md"
+elif [ $stopped -eq 0 ] && [ $num_failed -eq 0 ]; then
+  fail "there is no result in $folder" 1
 fi
 if [ $stopped -eq 1 ]; then say "stopped with $num_open inputs of the current problem open; the same command continues"; fi
 [ $stopped -eq 0 ] && [ $num_failed -eq 0 ] || { say "$num_failed failed"; exit 6; }

@@ -161,6 +161,7 @@ TEST_CASE("cli: an evaluation counts the compiling of a plan that was only ranke
   const RunResult drawn = evaluate({"-o", work.path("moved"), "--tables-only"});
   CHECK(drawn.ok());
   CHECK(drawn.out.find("| matrix | 30 |") != std::string::npos);
+  CHECK(evaluate({"-o", work.path("misspelt"), "--tables-only"}).end.code == 1);
 }
 
 TEST_CASE("cli: an evaluation of empty lists says so", "[cli]") {
