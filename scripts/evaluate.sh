@@ -345,7 +345,7 @@ if [ -s "$folder/summary.jsonl" ]; then
   [ -z "$page" ] || redraw_page "$page" evaluation "$folder/tables.md"
   [ -z "$summary" ] || redraw_page "$summary" evaluation "$folder/summary.md"
   [ -n "$page$summary" ] || cat "$folder/tables.md"
-elif [ $stopped -eq 0 ] && [ $num_failed -eq 0 ]; then
+elif [ $tables_only -eq 1 ]; then
   fail "there is no result in $folder" 1
 fi
 if [ $stopped -eq 1 ]; then say "stopped with $num_open inputs of the current problem open; the same command continues"; fi
