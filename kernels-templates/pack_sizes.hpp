@@ -27,14 +27,14 @@ static inline int waco_is_mostly_fill(const struct waco_storage* s) {
 }
 
 /* Whether the kernel that an emitted file was made of reads narrower pos than so many positions need. */
-static inline int waco_needs_wider_pos(const struct waco_packer* p, int64_t positions) {
+static inline int waco_needs_wider_pos(const struct waco_format* format, int64_t positions) {
 #ifdef WACO_POS_BYTES
   int stores_pos = 0;
-  for (int l = 0; l < p->levels; ++l)
-    stores_pos |= p->format->level[l].kind == WACO_C || p->format->level[l].kind == WACO_L;
+  for (int l = 0; l < format->num_levels; ++l)
+    stores_pos |= format->level[l].kind == WACO_C || format->level[l].kind == WACO_L;
   return stores_pos && WACO_POS_BYTES == 4 && positions > INT32_MAX;
 #else
-  (void)p, (void)positions;
+  (void)format, (void)positions;
   return 0;
 #endif
 }
@@ -66,7 +66,7 @@ static inline int waco_size_levels(struct waco_packer* p, const int64_t* entries
   }
   p->out->num_stored = parents;
   p->out->pos_bytes = largest <= INT32_MAX ? 4 : 8;
-  return waco_is_mostly_fill(p->out) || waco_needs_wider_pos(p, largest) ? WACO_UNFIT : WACO_OK;
+  return waco_is_mostly_fill(p->out) || waco_needs_wider_pos(p->format, largest) ? WACO_UNFIT : WACO_OK;
 }
 
 /* The first pos of every C level, and all of level 0's. */

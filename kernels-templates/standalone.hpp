@@ -97,15 +97,6 @@ static int waco_takes(const struct waco_plan* plan, const int64_t* dims) {
   return 1;
 }
 
-/* Whether so many nonzeros need wider pos than the kernel was compiled for, which packing would find out at
-   its end: they are as wide as the level with most positions needs, and the last has one for each nonzero. */
-static int waco_has_too_many(const struct waco_plan* plan, int64_t nnz) {
-  int stores_pos = 0;
-  for (int l = 0; l < plan->format.num_levels; ++l)
-    stores_pos |= plan->format.level[l].kind == WACO_C || plan->format.level[l].kind == WACO_L;
-  return stores_pos && plan->pos_bytes == 4 && nnz > INT32_MAX;
-}
-
 /* Gives pos the width that the kernel was compiled for, or says that the operand does not fit. */
 static int waco_fit_pos(const struct waco_plan* plan, struct waco_storage* a) {
   for (int l = 0; l < plan->format.num_levels; ++l) {
@@ -141,8 +132,9 @@ static int waco_create(const struct waco_input* input, int32_t threads, int64_t 
   const struct waco_plan* plan = &waco_tuned_plan;
   for (int m = 0; m < plan->format.order; ++m)
     if (input->dims[m] < 0) return WACO_BAD_ARGUMENT;
+  /* The last level has a position for each nonzero: too many are told before they are sorted. */
   if ((rhs != 0 && rhs != WACO_PLAN_RHS) || !waco_takes(plan, input->dims) ||
-      waco_has_too_many(plan, input->nnz))
+      waco_needs_wider_pos(&plan->format, input->nnz))
     return WACO_UNFIT;
   waco_handle* handle = (waco_handle*)calloc(1, sizeof(waco_handle));
   if (!handle) return WACO_OUT_OF_MEMORY;

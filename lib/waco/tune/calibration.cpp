@@ -95,14 +95,14 @@ class Calibration {
         manifest_(model::read_model_manifest(options.start.model)),
         threads_(std::to_string(threads_or_all(options.threads))) {
     const fs::path user = user_data_folder();
-    result_.model = users_place(options.op);
     if (user.empty()) throw EnvironmentError("there is no home folder to keep a model in; set XDG_DATA_HOME");
     work_ = user / "calibration" / (op_ + "-" + kind_of_measurements());
     std::error_code error;
-    for (const fs::path& folder : {work_, result_.model.parent_path()}) fs::create_directories(folder, error);
+    for (const fs::path& folder : {work_, user / "models"}) fs::create_directories(folder, error);
     if (error) throw EnvironmentError(fmt::format("{}: can't be made: {}", work_.string(), error.message()));
     lock_.emplace(work_.parent_path() / (op_ + ".lock"),
                   fmt::format("another calibration of {} is running", op_));
+    result_.model = users_place(options.op);
   }
 
   CalibrationResult run() {
