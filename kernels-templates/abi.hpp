@@ -29,9 +29,10 @@ enum waco_arrangement { WACO_GIVEN = 0, WACO_CLUSTERED = 1, WACO_SKEWED = 2 };
 struct waco_format {
   int32_t order; /* modes of A: 2 or 3 */
   int32_t num_levels;
-  int64_t split[3];    /* per mode, 1 = not split */
-  int64_t sort_window; /* 1 = rows stay in order */
-  int32_t arrangement; /* enum waco_arrangement */
+  int64_t split[3];       /* per mode, 1 = not split */
+  int64_t sort_window;    /* 1 = rows stay in order */
+  int64_t cluster_window; /* WACO_CLUSTERED: rows stay in windows of so many; 0 = anywhere */
+  int32_t arrangement;    /* enum waco_arrangement */
   struct {
     int32_t mode;
     int32_t inner; /* 1: index % split, 0: index / split */

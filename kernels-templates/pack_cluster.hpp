@@ -248,8 +248,18 @@ static inline int waco_too_many_to_cluster(const int64_t* dims, int64_t nnz) {
   return dims[0] > kWacoMostClustered || dims[1] > kWacoMostClustered || nnz > kWacoMostClustered;
 }
 
-/* order[n] = the n-th row. Coordinates were checked, and are not too many; 0 where memory runs out. */
-static inline int waco_cluster_rows(const struct waco_packer* p, int32_t* order) {
+/* Rows of the first window of the matrix come first, and so on, those of each in the order they have. Of the
+   row's and the entries' arrays, which are no longer needed, one counts and the other holds the old order. */
+static inline void waco_part_windows(struct waco_clusters* c, int32_t window) {
+  for (int32_t w = 0; w <= (c->num_rows - 1) / window; ++w) c->row[w].begin = w * window;
+  for (int32_t n = 0; n < c->num_rows; ++n) c->entry[n].row = c->order[n];
+  for (int32_t n = 0; n < c->num_rows; ++n)
+    c->order[c->row[c->entry[n].row / window].begin++] = c->entry[n].row;
+}
+
+/* order[n] = the n-th row, in windows of so many rows (0: of all). Coordinates were checked, and are not too
+   many; 0 where memory runs out. */
+static inline int waco_cluster_rows(const struct waco_packer* p, int64_t window, int32_t* order) {
   struct waco_clusters c;
   const int ok = waco_make_clusters(p, order, &c);
   for (int32_t n = 0, next = 0; ok && n < c.num_rows; ++n) {
@@ -261,6 +271,7 @@ static inline int waco_cluster_rows(const struct waco_packer* p, int32_t* order)
     if (n == 0) c.oldest = c.row[order[0]].begin;
     waco_place_row(&c, order[n]);
   }
+  if (ok && window > 0 && window < c.num_rows) waco_part_windows(&c, (int32_t)window);
   free(c.row);
   return ok;
 }
@@ -328,7 +339,7 @@ static inline int waco_cluster_input(struct waco_packer* p, struct waco_moved* m
   if (!waco_check_coordinates(p)) return WACO_BAD_ARGUMENT;
   m->threads = p->sorted_modes > 0 ? p->threads : 1;
   m->row_of = (int32_t*)waco_allocate(padded, sizeof *m->row_of);
-  if (!m->row_of || !waco_cluster_rows(p, m->row_of)) return WACO_OUT_OF_MEMORY;
+  if (!m->row_of || !waco_cluster_rows(p, p->format->cluster_window, m->row_of)) return WACO_OUT_OF_MEMORY;
   for (int64_t n = p->dims[0]; n < padded; ++n) m->row_of[n] = -1;
   /* What clustering took is free again. */
   m->columns = (int64_t*)waco_allocate_briefly(p->nnz, sizeof *m->columns);

@@ -144,6 +144,7 @@ static inline void waco_mark_changes(const int64_t* coordinate, int size, int64_
 static inline int waco_format_is_sound(const struct waco_format* f) {
   if (f->arrangement < WACO_GIVEN || f->arrangement > WACO_SKEWED) return 0;
   if (f->arrangement != WACO_GIVEN && f->order != 2) return 0;
+  if (f->cluster_window < 0 || (f->cluster_window > 0 && f->arrangement != WACO_CLUSTERED)) return 0;
   if (f->order < 2 || f->order > 3 || f->num_levels < f->order || f->num_levels > WACO_MAX_LEVELS) return 0;
   int seen[3][2] = {{0, 0}, {0, 0}, {0, 0}}, parts = 0, sliced = 0, above = WACO_U;
   for (int m = 0; m < f->order; ++m) {

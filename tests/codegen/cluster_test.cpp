@@ -1,4 +1,6 @@
 // Clustered rows: which order they come in, and that everything else is packing as ever.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <list>
@@ -55,8 +57,9 @@ TEST_CASE("cluster: a clustered format is the format of the matrix with clustere
     FormatSchedule plain = round % 2 ? direct_format(random, 2) : random_format(random, dims);
     FormatSchedule format = plain;
     format.arrangement = schedule::Arrangement::kClustered;
+    format.cluster_window = round % 3 ? static_cast<int64_t>(random.below(80)) : 0;
     INFO("round " << round << ": " << schedule::to_text(format, Op::kSpmv));
-    const SparseTensor stored = with_clustered_rows(tensor, 2);
+    const SparseTensor stored = with_clustered_rows(tensor, format.cluster_window, 2);
     const Storage packed = pack(tensor, format, Op::kSpmv, ValueType::kF64, 1 + round % 3);
     const Storage expected = pack(stored, plain, Op::kSpmv, ValueType::kF64, 1 + round % 3);
     const waco_storage &a = packed.abi(), &b = expected.abi();
@@ -115,9 +118,29 @@ TEST_CASE("cluster: rows with the same columns follow each other", "[codegen]") 
   CHECK(rows[40] == 40);
 }
 
+TEST_CASE("cluster: rows stay in their windows, in the order that all of them have", "[codegen]") {
+  const SparseTensor tensor = test::shuffled_grid(20, 3);
+  const auto rows_in = [&](const std::string& format) {
+    return rows_of(pack(tensor, format_of(format), Op::kSpmv, ValueType::kF32, 2).abi());
+  };
+  const std::vector<int32_t> all = rows_in("i:U k:C clustered");
+  REQUIRE(all.size() == 400);
+  CHECK(rows_in("i:U k:C clustered:400") == all);
+  CHECK(rows_in("i:U k:C clustered:100000000000") == all);
+  for (const int32_t window : {1, 7, 100, 399}) {
+    std::vector<int32_t> expected = all;
+    std::stable_sort(expected.begin(), expected.end(),
+                     [&](int32_t a, int32_t b) { return a / window < b / window; });
+    CHECK(rows_in(fmt::format("i:U k:C clustered:{}", window)) == expected);
+  }
+  // Sorting is of what follows each other then.
+  const std::vector<int32_t> sorted = rows_in("i1:U i0:U k:L i/8 clustered:200 sort:200");
+  for (size_t n = 0; n < sorted.size(); ++n) CHECK(sorted[n] / 200 == static_cast<int32_t>(n / 200));
+}
+
 TEST_CASE("cluster: the rows of a shuffled mesh find most of what they need in a cache", "[codegen]") {
   const SparseTensor tensor = test::shuffled_grid(150, 3);
-  const SparseTensor stored = with_clustered_rows(tensor, 2);
+  const SparseTensor stored = with_clustered_rows(tensor, 0, 2);
   const double first = 150 * 150;  // of every column, whatever the order
   CHECK(static_cast<double>(misses(tensor, 1500)) > 4 * first);
   CHECK(static_cast<double>(misses(stored, 1500)) < 1.2 * first);
@@ -150,6 +173,12 @@ TEST_CASE("cluster: input that can't be packed is refused", "[codegen]") {
   CHECK(status_of({0, 2}, {4, 0}) == WACO_BAD_ARGUMENT);
   CHECK(status_of({}, {4, 0}, &row_ptr) == WACO_BAD_ARGUMENT);
   CHECK(status_of({1, 1}, {2, 2}) == WACO_BAD_ARGUMENT);
+  for (const char* text : {"i:U k:C clustered", "i:U k:C"}) {
+    waco_format windowed = to_abi(format_of(text), Op::kSpmv);
+    CHECK(waco_format_is_sound(&windowed));
+    windowed.cluster_window = windowed.arrangement == WACO_CLUSTERED ? -1 : 8;
+    CHECK(!waco_format_is_sound(&windowed));
+  }
   waco_format of_tensor = to_abi(format_of("i:U k:C l:C", Op::kMttkrp), Op::kMttkrp);
   of_tensor.arrangement = WACO_CLUSTERED;
   CHECK(!waco_format_is_sound(&of_tensor));

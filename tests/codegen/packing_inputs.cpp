@@ -134,13 +134,14 @@ FormatSchedule format_of(const std::string& text, Op op) {
       format.sort_window = std::stoll(word.substr(5));
       continue;
     }
-    if (const auto arrangement = schedule::parse_arrangement(word)) {
+    const size_t slash = word.find('/'), colon = word.find(':');
+    if (const auto arrangement = schedule::parse_arrangement(word.substr(0, colon))) {
       format.arrangement = *arrangement;
+      if (colon != std::string::npos) format.cluster_window = std::stoll(word.substr(colon + 1));
       continue;
     }
     int8_t index = 0;
     while (schedule::index_name(op, index) != word[0]) ++index;
-    const size_t slash = word.find('/'), colon = word.find(':');
     if (slash != std::string::npos) {
       format.split[index] = std::stoi(word.substr(slash + 1));
     } else {

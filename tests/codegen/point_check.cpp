@@ -158,7 +158,8 @@ Case random_case(uint64_t seed, int64_t n, const std::string& only_op) {
                                     : space.sample_stratified(
                                           random, schedule::kStrata[random.below(schedule::kStrata.size())]);
   if (result.tensor.order() == 2 && random.chance(0.25))
-    result.point = schedule::arranged(result.point, schedule::Arrangement::kClustered);
+    result.point = random.chance(0.5) ? schedule::clustered(result.point, result.tensor.dims[0])
+                                      : schedule::arranged(result.point, schedule::Arrangement::kClustered);
   if (problem.op == schedule::Op::kSpmv && random.chance(0.2)) result.point = random_skewed(problem, random);
   return result;
 }
@@ -180,7 +181,7 @@ std::string check_point(const schedule::SuperSchedule& point, const matrix::Spar
   measure::draw_values(tensor, 7, 1, exact);
   const std::array<int64_t, 3> dims = matrix::three_dims(tensor.dims);
   Storage storage = pack(tensor, point.format, problem.op, problem.type, 2);
-  const matrix::SparseTensor stored = arranged(tensor, point.format.arrangement, 2);
+  const matrix::SparseTensor stored = arranged(tensor, point.format, 2);
   const pattern::PatternCounts counts(stored);
   const auto predicted = schedule::predict_storage(point.format, problem.op, problem.type, counts);
   const int64_t num_stored = storage.abi().num_stored;

@@ -143,6 +143,7 @@ TEST_CASE("standalone: every way of packing compiles without a warning by clang,
            "spmm f32 J=32 | A: i1:U k1:C i0:U k0:U [i/4 k/4] | loop: i1 k1 i0 k0 j | par: i1 static x2",
            "sddmm f32 K=64 | A: i1:U j1:U j0:C i0:C [i/8 j/16] | loop: i1 j1 j0 i0 k | par: i1 static x2",
            "spmm f32 J=32 | A: i:U k:C [clustered] | loop: i k j | par: i static x2",
+           "spmv f32 | A: i1:U i0:U k:E [i/8 clustered:64 sort:64] | loop: i1 k i0 | par: i1 static x2",
            "spmv f32 | A: i1:U k:C i0:U [i/16 skewed] | loop: i1 k i0 | par: i1 static x2 | unroll 2",
            "mttkrp f32 J=16 | A: i:C k:S l:S | loop: i k l j | par: i balanced x2",
        }) {

@@ -117,7 +117,7 @@ TEST_CASE("choices: clustered points are all but fixed_csr", "[collect]") {
   options.clustered = true;
   const matrix::SparseTensor tensor = tensor_for(Op::kSpmm);
   StructurePool pool(options.problem, options.threads, options.seed);
-  const matrix::SparseTensor stored = codegen::with_clustered_rows(tensor, 2);
+  const matrix::SparseTensor stored = codegen::with_clustered_rows(tensor, 0, 2);
   PointChooser chooser(stored, matrix::pattern_hash(tensor), options, pool);
   std::vector<Choice> choices = chooser.independent_points();
   const SuperSchedule csr = schedule::csr_point(options.problem, options.threads);

@@ -140,13 +140,13 @@ TEST_CASE("closed_form: clustering gains where the rows' order wastes the caches
   using namespace waco;
   const schedule::Problem problem{schedule::Op::kSpmm, schedule::ValueType::kF32, 256};
   const auto share_of_csr = [&](const matrix::SparseTensor& tensor) {
-    const matrix::SparseTensor clustered = codegen::with_clustered_rows(tensor, 2);
+    const matrix::SparseTensor clustered = codegen::with_clustered_rows(tensor, 0, 2);
     ClosedFormModel given(tensor, test::server_ceilings(2)), expected(clustered, given.ceilings());
     return given.clustered_share(expected, schedule::csr_point(problem, 2));
   };
   const matrix::SparseTensor shuffled = test::shuffled_grid(150, 3);
   CHECK(share_of_csr(shuffled) < 0.9);
-  CHECK(share_of_csr(codegen::with_clustered_rows(shuffled, 2)) > 0.97);
+  CHECK(share_of_csr(codegen::with_clustered_rows(shuffled, 0, 2)) > 0.97);
   CHECK(share_of_csr(test::from_entries(5, 7, {})) > 0);
 }
 

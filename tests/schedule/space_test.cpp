@@ -293,3 +293,29 @@ TEST_CASE("space: a default schedule hands out as many rows as fixed_csr does", 
   CHECK(text(spmm, format_from_levels("b:U a:C")).find("i dynamic,32 x2") != std::string::npos);
   CHECK(text(spmv, format_from_levels("a:C b:S")).find("i balanced x2") != std::string::npos);
 }
+
+TEST_CASE("space: clustered rows that share lines of the result stay in a window of their thread",
+          "[schedule]") {
+  const auto clustered_text = [](const std::string& text, int64_t num_rows) {
+    return to_text(clustered(parse(text), num_rows));
+  };
+  CHECK(clustered_text("spmv f32 | A: i1:U i0:U k:L [i/8 sort:62032] | loop: i1 k i0 | par: i1 static x2",
+                       62032) ==
+        "spmv f32 | A: i1:U i0:U k:L [i/8 clustered:31040 sort:31040] | loop: i1 k i0 | par: i1 static x2");
+  CHECK(clustered_text("spmv f64 | A: i1:U i0:U k:L [i/3 sort:999] | loop: i1 k i0 | par: i1 static x4",
+                       1000) ==
+        "spmv f64 | A: i1:U i0:U k:L [i/3 clustered:256 sort:255] | loop: i1 k i0 | par: i1 static x4");
+  CHECK(clustered_text("spmm f32 J=8 | A: i:U k:C | loop: i k j | par: i static x2", 1000) ==
+        "spmm f32 J=8 | A: i:U k:C [clustered:512] | loop: i k j | par: i static x2");
+  // Alone, in one window, and where a row of the result has lines of its own.
+  CHECK(clustered_text("spmv f32 | A: i:U k:C | loop: i k | par: serial", 1000) ==
+        "spmv f32 | A: i:U k:C [clustered] | loop: i k | par: serial");
+  CHECK(clustered_text("spmv f32 | A: i:U k:C | loop: i k | par: i static x2", 60) ==
+        "spmv f32 | A: i:U k:C [clustered] | loop: i k | par: i static x2");
+  CHECK(clustered_text("spmm f32 J=16 | A: i:U k:C | loop: i k j | par: i static x2", 1000) ==
+        "spmm f32 J=16 | A: i:U k:C [clustered] | loop: i k j | par: i static x2");
+  CHECK(clustered_text("sddmm f32 K=4 | A: i:U j:C | loop: i j k | par: i static x2", 1000) ==
+        "sddmm f32 K=4 | A: i:U j:C [clustered] | loop: i j k | par: i static x2");
+  CHECK(to_text(arranged(parse("spmv f32 | A: i:U k:C [clustered:64] | loop: i k | par: serial"),
+                         Arrangement::kGiven)) == "spmv f32 | A: i:U k:C | loop: i k | par: serial");
+}

@@ -66,7 +66,7 @@ TEST_CASE("preparation: groups of clustered rows have the inputs of these", "[tr
     const Preparation prepared = prepare(records.groups, files, options, {});
     REQUIRE(prepared.examples.size() == 5);
     const matrix::SparseTensor given = matrix::make(files.find(clustered).at(0));
-    const matrix::SparseTensor stored = codegen::with_clustered_rows(given, 1);
+    const matrix::SparseTensor stored = codegen::with_clustered_rows(given, 0, 1);
     CHECK(prepared.examples[2].features == pattern::pattern_features(given, 1));
     CHECK(prepared.examples[4].features == pattern::pattern_features(stored, 1));
     CHECK(prepared.examples[4].features != prepared.examples[2].features);

@@ -163,7 +163,7 @@ TEST_CASE("ranking: rows are clustered where their order wastes the cache, and o
   const matrix::SparseTensor shuffled = test::shuffled_grid(150, 3);
   CHECK(num_clustered(shuffled, true) == 6);  // two of eight remain as they are
   CHECK(num_clustered(shuffled, false) == 0);
-  CHECK(num_clustered(codegen::with_clustered_rows(shuffled, 2), true) == 0);
+  CHECK(num_clustered(codegen::with_clustered_rows(shuffled, 0, 2), true) == 0);
   CHECK(num_clustered(test::shuffled_grid(11, 3), true) >= 4);  // all dense rows stay in L2, but not in L1
   CHECK(num_clustered(test::shuffled_grid(5, 3), true) == 0);   // in L1
   options.subspace = schedule::Subspace::kSchedule;
@@ -181,6 +181,28 @@ TEST_CASE("ranking: rows are clustered where their order wastes the cache, and o
     ++(candidate.measurement.point == twin ? num_twins : is_clustered(candidate) ? num_others : num_twins);
   CHECK(num_twins == 1);
   CHECK(num_others > 20);
+}
+
+TEST_CASE("ranking: threads share no lines of the result of spmv where rows are clustered", "[tune]") {
+  tune::TuneOptions options;
+  options.problem = {schedule::Op::kSpmv, schedule::ValueType::kF32, 1};
+  const matrix::SparseTensor tensor = test::shuffled_grid(700, 3);  // x takes 2 MB
+  tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
+  std::vector<schedule::SuperSchedule> clustered;
+  const auto add = [&](const std::vector<tune::Candidate>& found) {
+    for (const tune::Candidate& candidate : found)
+      if (candidate.measurement.point.format.clustered()) clustered.push_back(candidate.measurement.point);
+  };
+  add(ranking.search(8, 1000));
+  REQUIRE(!clustered.empty());
+  add(ranking.neighbours({clustered[0]}, {}, 1000));
+  CHECK(clustered.size() > 20);
+  for (const schedule::SuperSchedule& point : clustered) {
+    INFO(schedule::to_text(point));
+    CHECK(point.format.cluster_window ==
+          schedule::cluster_window(options.problem, tensor.dims[0], std::max(1, point.compute.threads)));
+    CHECK((point.format.cluster_window == 0 || point.format.sort_window <= point.format.cluster_window));
+  }
 }
 
 TEST_CASE("ranking: skewed points are looked at where diagonals are filled, and only there", "[tune]") {

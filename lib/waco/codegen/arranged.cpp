@@ -25,7 +25,7 @@ void check_can_be_clustered(const matrix::SparseTensor& matrix) {
 
 namespace {
 
-matrix::SparseTensor cluster_rows(const matrix::SparseTensor& matrix, int threads) {
+matrix::SparseTensor cluster_rows(const matrix::SparseTensor& matrix, int64_t window, int threads) {
   WACO_ASSERT(matrix.order() == 2);
   const int64_t rows = matrix.dims[0];
   check_can_be_clustered(matrix);
@@ -36,7 +36,7 @@ matrix::SparseTensor cluster_rows(const matrix::SparseTensor& matrix, int thread
   packer.coords[1] = matrix.coords[1].data();
   packer.sorted_modes = 2;
   std::vector<int32_t> order(static_cast<size_t>(rows));
-  if (!waco_cluster_rows(&packer, order.data()))
+  if (!waco_cluster_rows(&packer, window, order.data()))
     throw TooLargeError(fmt::format("{}: not enough memory to cluster the rows", matrix.name));
   const std::vector<int64_t> begins = matrix::row_pointers(matrix);
   std::vector<int64_t> begin_of(static_cast<size_t>(rows));  // of the rows in their new order
@@ -89,9 +89,9 @@ matrix::SparseTensor skew_columns(const matrix::SparseTensor& matrix, int thread
 
 }  // namespace
 
-matrix::SparseTensor with_clustered_rows(const matrix::SparseTensor& matrix, int threads) {
+matrix::SparseTensor with_clustered_rows(const matrix::SparseTensor& matrix, int64_t window, int threads) {
   try {
-    return cluster_rows(matrix, threads);
+    return cluster_rows(matrix, window, threads);
   } catch (const std::bad_alloc&) {
     throw TooLargeError(fmt::format("{}: not enough memory to cluster the rows", matrix.name));
   }
@@ -105,13 +105,13 @@ matrix::SparseTensor with_skewed_columns(const matrix::SparseTensor& matrix, int
   }
 }
 
-matrix::SparseTensor arranged(const matrix::SparseTensor& matrix, schedule::Arrangement arrangement,
+matrix::SparseTensor arranged(const matrix::SparseTensor& matrix, const schedule::FormatSchedule& format,
                               int threads) {
-  switch (arrangement) {
+  switch (format.arrangement) {
     case schedule::Arrangement::kGiven:
       break;
     case schedule::Arrangement::kClustered:
-      return with_clustered_rows(matrix, threads);
+      return with_clustered_rows(matrix, format.cluster_window, threads);
     case schedule::Arrangement::kSkewed:
       return with_skewed_columns(matrix, threads);
   }

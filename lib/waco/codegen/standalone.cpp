@@ -82,9 +82,9 @@ std::string format_initializer(const waco_format& format) {
   for (int l = 0; l < format.num_levels; ++l)
     levels += fmt::format("{}{{{}, {}, {}}}", l > 0 ? ", " : "", format.level[l].mode, format.level[l].inner,
                           format.level[l].kind);
-  return fmt::format("{{{}, {}, {{{}, {}, {}}}, {}, {}, {{{}}}}}", format.order, format.num_levels,
+  return fmt::format("{{{}, {}, {{{}, {}, {}}}, {}, {}, {}, {{{}}}}}", format.order, format.num_levels,
                      format.split[0], format.split[1], format.split[2], format.sort_window,
-                     format.arrangement, levels);
+                     format.cluster_window, format.arrangement, levels);
 }
 
 std::string plan_text(const SuperSchedule& point, const Binding& binding, KernelKind kind) {

@@ -32,6 +32,7 @@ waco_format to_abi(const schedule::FormatSchedule& format, schedule::Op op) {
   result.num_levels = static_cast<int32_t>(format.levels.size());
   std::copy(format.split.begin(), format.split.end(), result.split);
   result.sort_window = format.sort_window;
+  result.cluster_window = format.cluster_window;
   result.arrangement = static_cast<int32_t>(format.arrangement);
   for (size_t l = 0; l < format.levels.size(); ++l) {
     const schedule::Level& level = format.levels[l];

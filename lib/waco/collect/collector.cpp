@@ -314,7 +314,8 @@ class Collection {
                                          .with_vectors_of(target_.vector_bytes);
     model::ClosedFormModel given(tensor, ceilings);
     if (!given.may_gain_by_clustering(options_.problem)) return std::nullopt;
-    matrix::SparseTensor clustered = codegen::with_clustered_rows(tensor, threads_);
+    const int64_t window = schedule::cluster_window(options_.problem, tensor.dims[0], threads_);
+    matrix::SparseTensor clustered = codegen::with_clustered_rows(tensor, window, threads_);
     model::ClosedFormModel expected(clustered, ceilings);
     const schedule::SuperSchedule csr = schedule::csr_point(options_.problem, threads_);
     const bool gains = expected.terms(csr).total_ns <= kWorthClustering * given.terms(csr).total_ns;

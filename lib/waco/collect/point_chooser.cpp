@@ -54,7 +54,7 @@ PointChooser::PointChooser(const matrix::SparseTensor& tensor, const std::string
 
 /// Points of the space say nothing of the order of rows.
 SuperSchedule PointChooser::as_stored(const SuperSchedule& point) const {
-  return options_.clustered ? schedule::arranged(point, schedule::Arrangement::kClustered) : point;
+  return options_.clustered ? schedule::clustered(point, tensor_.dims[0]) : point;
 }
 
 double PointChooser::cost(const SuperSchedule& point) {

@@ -14,6 +14,7 @@ SuperSchedule as_vertex(const SuperSchedule& point, int max_threads) {
   if (vertex.compute.parallel >= 0)
     vertex.compute.threads = point.compute.threads < max_threads ? kSomeThreads : kAllThreads;
   vertex.format.arrangement = schedule::Arrangement::kGiven;  // others are not looked up
+  vertex.format.cluster_window = 0;
   if (point.format.sort_window > 1) {
     int64_t window = point.format.split[0];
     while (window < point.format.sort_window) window *= 2;

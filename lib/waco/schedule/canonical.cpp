@@ -97,6 +97,27 @@ SuperSchedule canonical(const SuperSchedule& point) {
 
 SuperSchedule arranged(SuperSchedule point, Arrangement arrangement) {
   point.format.arrangement = arrangement;
+  point.format.cluster_window = 0;
+  return canonical(point);
+}
+
+int64_t cluster_window(const Problem& problem, int64_t num_rows, int threads) {
+  constexpr int64_t kLineBytes = 64;
+  const bool is_of_lines =
+      output_is_sparse(problem.op) || problem.rhs * value_bytes(problem.type) >= kLineBytes;
+  if (threads <= 1 || is_of_lines) return 0;
+  // Whole lines of the result, and whole slices of any power of two of lanes up to so many.
+  const int64_t share = (num_rows + threads - 1) / threads;
+  return (share + kLineBytes - 1) / kLineBytes * kLineBytes;
+}
+
+SuperSchedule clustered(SuperSchedule point, int64_t num_rows) {
+  FormatSchedule& format = point.format;
+  format.arrangement = Arrangement::kClustered;
+  const int64_t window = cluster_window(point.problem, num_rows, std::max(1, point.compute.threads));
+  format.cluster_window = window < num_rows ? window : 0;
+  if (format.cluster_window > 0 && format.sort_window > window)
+    format.sort_window = std::max<int64_t>(1, window / format.split[0]) * format.split[0];
   return canonical(point);
 }
 

@@ -124,6 +124,9 @@ Reason check_levels(const SuperSchedule& point) {
   if (all_uncompressed) return "at least one level must not be U";
   if (point.format.clustered() && sparse_order(point.problem.op) != 2)
     return "clustered: only rows of matrices are clustered";
+  if (point.format.cluster_window < 0 || (point.format.cluster_window > 0 && !point.format.clustered()))
+    return fmt::format("clustered:{}: the window must be at least 1, of clustered rows",
+                       point.format.cluster_window);
   if (point.format.skewed() && !is_of_row_groups(point))
     return fmt::format(
         "skewed: only spmv over the levels i1:U k:C i0:U, with i split by {} at most, is skewed",

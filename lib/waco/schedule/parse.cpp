@@ -125,13 +125,15 @@ class Parser {
         if (point_.format.sort_window == 0) fail(word, "the window must be at least 1");
         continue;
       }
-      if (const auto arrangement = parse_arrangement(word)) {
+      const size_t colon = word.find(':');
+      if (const auto arrangement = parse_arrangement(word.substr(0, colon))) {
         if (point_.format.arrangement != Arrangement::kGiven) fail(word, "nonzeros are arranged once");
         point_.format.arrangement = *arrangement;
+        if (colon != std::string_view::npos) parse_cluster_window(word, colon);
         continue;
       }
       if (word.size() < 3 || word[1] != '/')
-        fail(word, "expected a split such as i/4, clustered, skewed, or sort:WINDOW");
+        fail(word, "expected a split such as i/4, clustered, clustered:WINDOW, skewed, or sort:WINDOW");
       const int8_t index = parse_index(word[0], word);
       if (index >= sparse_order(op())) fail(word, "the dense index is split in the loops, not in the levels");
       const auto mode = static_cast<size_t>(index);
@@ -139,6 +141,12 @@ class Parser {
       divided_[mode] = true;
       point_.format.split[mode] = parse_integer<int32_t>(word.substr(2), word);
     }
+  }
+
+  void parse_cluster_window(std::string_view word, size_t colon) {
+    if (!point_.format.clustered()) fail(word, "only clustered rows have a window");
+    point_.format.cluster_window = parse_integer<int64_t>(word.substr(colon + 1), word);
+    if (point_.format.cluster_window < 1) fail(word, "the window must be at least 1");
   }
 
   void parse_tile(std::string_view brackets) {

@@ -66,6 +66,7 @@ struct FormatSchedule {
   std::vector<Level> levels;              ///< outermost first
   int64_t sort_window = 1;  ///< sigma: rows sorted by length inside windows of this many (E, L); 1 = none
   Arrangement arrangement = Arrangement::kGiven;
+  int64_t cluster_window = 0;  ///< rows are clustered inside windows of this many; 0 = all of them
   bool operator==(const FormatSchedule&) const = default;
 
   bool clustered() const { return arrangement == Arrangement::kClustered; }
@@ -109,8 +110,18 @@ std::optional<std::string> illegal_reason(const SuperSchedule& point);
 /// The canonical point that generates the same program. Requires a legal point.
 SuperSchedule canonical(const SuperSchedule& point);
 
-/// The canonical point that stores its nonzeros so arranged, which has to be legal for it.
+/// The canonical point that stores its nonzeros so arranged, which has to be legal for it; of all rows where
+/// they are clustered.
 SuperSchedule arranged(SuperSchedule point, Arrangement arrangement);
+
+/// In which window so many rows are clustered for this many threads; 0: all of them. Rows of the result that
+/// are shorter than a cache line stay with a thread, one window each, as threads that write the same lines
+/// wait for each other.
+int64_t cluster_window(const Problem& problem, int64_t num_rows, int threads);
+
+/// The canonical point that clusters its rows, of which there are so many, in the cluster_window() of its
+/// threads, and sorts them in no larger one.
+SuperSchedule clustered(SuperSchedule point, int64_t num_rows);
 
 /// The text form, which `parse` reads back to the same value.
 std::string to_text(const SuperSchedule& point);

@@ -40,6 +40,7 @@ std::string to_text(const FormatSchedule& format, Op op) {
   }
   if (format.arrangement != Arrangement::kGiven)
     brackets += fmt::format("{}{}", brackets.empty() ? "" : " ", name(format.arrangement));
+  if (format.cluster_window > 0) brackets += fmt::format(":{}", format.cluster_window);
   if (format.sort_window > 1)
     brackets += fmt::format("{}sort:{}", brackets.empty() ? "" : " ", format.sort_window);
   return brackets.empty() ? text : fmt::format("{} [{}]", text, brackets);

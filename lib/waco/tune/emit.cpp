@@ -33,7 +33,7 @@ codegen::OperandShape operand_shape(const matrix::SparseTensor& tensor, const sc
   auto size = schedule::bound_storage(point.format, problem.op, problem.type, counts);
   if (size.pos_bytes > 4 && point.format.clustered()) {
     const matrix::SparseTensor clustered =
-        codegen::with_clustered_rows(tensor, std::max(1, point.compute.threads));
+        codegen::arranged(tensor, point.format, std::max(1, point.compute.threads));
     size =
         schedule::predict_storage(point.format, problem.op, problem.type, pattern::PatternCounts(clustered));
   } else if (size.pos_bytes > 4) {

@@ -23,7 +23,6 @@
 namespace waco::tune {
 namespace {
 
-using schedule::arranged;
 using schedule::Arrangement;
 using schedule::SuperSchedule;
 
@@ -144,9 +143,13 @@ void Ranking::arrange(Arrangement arrangement, bool has_to_be_worth_it) {
   std::optional<Arranged>& result = arranged_[at];
   try {
     const auto start = std::chrono::steady_clock::now();
-    result.emplace(codegen::arranged(tensor_, arrangement, threads), arrangement, options_, space_.limits(),
-                   ceilings());
     const bool clusters = arrangement == Arrangement::kClustered;
+    schedule::FormatSchedule format;
+    format.arrangement = arrangement;
+    if (clusters)
+      format.cluster_window = schedule::cluster_window(options_.problem, tensor_.dims[0], threads);
+    result.emplace(codegen::arranged(tensor_, format, threads), arrangement, options_, space_.limits(),
+                   ceilings());
     if (clusters) clustering_s_ = seconds_since(start);
     if (clusters && compared_.empty()) compared_.push_back(schedule::csr_point(options_.problem, threads));
     if (!has_to_be_worth_it || is_worth_clustering(given_, result->costs, compared_)) {
@@ -160,6 +163,12 @@ void Ranking::arrange(Arrangement arrangement, bool has_to_be_worth_it) {
     failed_[at] = true;
   }
   result.reset();
+}
+
+/// The point as it would be proposed with its nonzeros so arranged.
+SuperSchedule Ranking::stored(const SuperSchedule& point, Arrangement arrangement) const {
+  return arrangement == Arrangement::kClustered ? schedule::clustered(point, tensor_.dims[0])
+                                                : schedule::arranged(point, arrangement);
 }
 
 PatternCosts& Ranking::costs_of(Arrangement arrangement) {
@@ -225,12 +234,12 @@ std::vector<Candidate> Ranking::search_order(Arrangement arrangement, int num_re
                                              const Manner& manner) {
   PatternCosts& costs = costs_of(arrangement);
   const auto search = search::make_search(options_.search, costs.query());
-  const auto allowed = [&](const SuperSchedule& point) { return may_be_tried(arranged(point, arrangement)); };
+  const auto allowed = [&](const SuperSchedule& point) { return may_be_tried(stored(point, arrangement)); };
   const double cost_ns = costs.cost_unit_ns() * handicap(arrangement);
   CautiousModel model(costs.costs(), manner.cautious ? options_.learned.get() : nullptr);
   std::vector<Candidate> candidates;
   for (const search::Scored& found : search->run(space_, model, allowed, evaluations, random_, num_results)) {
-    const SuperSchedule point = arranged(found.point, arrangement);
+    const SuperSchedule point = stored(found.point, arrangement);
     if (returned_.contains(schedule::to_text(point)))
       continue;  // the same but for what the arrangement leaves out
     if (candidates.size() < manner.num_sure && !costs.feasible(point)) continue;
@@ -279,15 +288,13 @@ std::vector<Candidate> Ranking::second_opinions(size_t num_results, int64_t eval
   std::vector<SuperSchedule> points;
   const auto add = [&](Arrangement arrangement, size_t wanted) {
     PatternCosts& costs = costs_of(arrangement);
-    const auto allowed = [&](const SuperSchedule& point) {
-      return may_be_tried(arranged(point, arrangement));
-    };
+    const auto allowed = [&](const SuperSchedule& point) { return may_be_tried(stored(point, arrangement)); };
     // As many as were found before may be found again.
     const auto looked_at = static_cast<int>(returned_.size() + wanted);
     for (const search::Scored& found : search::NeighbourSearch().run(
              space_, costs.closed_form_costs(), allowed, evaluations, random_, looked_at)) {
       if (wanted == 0) break;
-      SuperSchedule point = arranged(found.point, arrangement);
+      SuperSchedule point = stored(found.point, arrangement);
       if (returned_.contains(schedule::to_text(point)) || !costs.feasible(point)) continue;
       returned_.insert(schedule::to_text(point));
       points.push_back(std::move(point));
@@ -309,13 +316,16 @@ std::vector<Candidate> Ranking::neighbours(const std::vector<SuperSchedule>& poi
   std::set<std::string> seen = returned_;
   for (const SuperSchedule& point : points) {
     std::vector<SuperSchedule> nearby = space_.neighbours(point);
-    if (point.format.clustered())
-      nearby.push_back(arranged(point, Arrangement::kGiven));
-    else if (is_arranged(Arrangement::kClustered) && !point.format.skewed())
-      nearby.push_back(arranged(point, Arrangement::kClustered));
+    if (point.format.clustered()) {
+      for (SuperSchedule& next : nearby) next = stored(next, Arrangement::kClustered);
+      nearby.push_back(stored(point, Arrangement::kGiven));
+    } else if (is_arranged(Arrangement::kClustered) && !point.format.skewed()) {
+      nearby.push_back(stored(point, Arrangement::kClustered));
+    }
     if (is_arranged(Arrangement::kSkewed)) {
       SuperSchedule twin = point;
       twin.format.arrangement = Arrangement::kSkewed;
+      twin.format.cluster_window = 0;
       if (!schedule::illegal_reason(twin)) nearby.push_back(schedule::canonical(twin));
     }
     for (SuperSchedule& next : nearby)

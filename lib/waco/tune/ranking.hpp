@@ -89,6 +89,8 @@ class Ranking {
     return arranged_[static_cast<size_t>(arrangement)].has_value();
   }
   void arrange(schedule::Arrangement arrangement, bool has_to_be_worth_it);
+  schedule::SuperSchedule stored(const schedule::SuperSchedule& point,
+                                 schedule::Arrangement arrangement) const;
   PatternCosts& costs_of(schedule::Arrangement arrangement);
   std::vector<Candidate> search_order(schedule::Arrangement arrangement, int num_results, int64_t evaluations,
                                       const Manner& manner);

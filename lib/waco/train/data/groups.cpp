@@ -152,11 +152,11 @@ class Loading {
       ++result_.num_alone;
       return;
     }
-    const std::string key =
-        fmt::format("{} {} {} {} {} {}", origin.key, record.matrix_hash, schedule::name(record.problem.type),
-                    record.problem.rhs, record.threads, point.format.clustered());
+    const std::string key = fmt::format(
+        "{} {} {} {} {} {} {}", origin.key, record.matrix_hash, schedule::name(record.problem.type),
+        record.problem.rhs, record.threads, point.format.clustered(), point.format.cluster_window);
     const auto [place, is_new] = places_.try_emplace(key, result_.groups.size());
-    if (is_new) result_.groups.push_back(new_group(record, origin, point.format.clustered()));
+    if (is_new) result_.groups.push_back(new_group(record, origin, point.format));
     Group& group = result_.groups[place->second];
     group.points.push_back(std::move(point));
     group.labels.push_back(label_of(record));
@@ -178,9 +178,10 @@ class Loading {
     return place;
   }
 
-  Group new_group(const Record& record, const Origin& origin, bool clustered) {
+  Group new_group(const Record& record, const Origin& origin, const schedule::FormatSchedule& format) {
     Group group;
-    group.clustered = clustered;
+    group.clustered = format.clustered();
+    group.cluster_window = format.cluster_window;
     group.matrix = record.matrix;
     group.matrix_hash = record.matrix_hash;
     group.original = record.original;

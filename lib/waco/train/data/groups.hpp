@@ -23,7 +23,7 @@ struct Label {
 };
 
 /// The records of one pattern, one problem and one number of threads on one machine, whose points all cluster
-/// the rows or all leave them as they are.
+/// the rows in windows of one size or all leave them as they are.
 struct Group {
   std::string matrix;       ///< name
   std::string matrix_hash;  ///< of the pattern
@@ -33,9 +33,10 @@ struct Group {
   int64_t num_nonzeros = 0;
   schedule::Problem problem;
   bool clustered = false;
-  int threads = 1;       ///< the most a point may use
-  int vector_bytes = 0;  ///< of the compiler's target on the machine; 0 when the dataset does not say
-  size_t machine = 0;    ///< place in Records::machines
+  int64_t cluster_window = 0;  ///< of clustered points, as formats have it
+  int threads = 1;             ///< the most a point may use
+  int vector_bytes = 0;        ///< of the compiler's target on the machine; 0 when the dataset does not say
+  size_t machine = 0;          ///< place in Records::machines
   std::shared_ptr<const model::Ceilings> ceilings;  ///< of the machine; null when the dataset does not say
   dataset::Split split = dataset::Split::kTraining;
   std::vector<schedule::SuperSchedule> points;  ///< [size()], without those that failed

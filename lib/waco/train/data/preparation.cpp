@@ -174,7 +174,8 @@ class Preparing {
         const std::string hash = matrix::pattern_hash(tensor);
         files_.note_pattern(item, hash);
         if (hash == group.matrix_hash)
-          return group.clustered ? codegen::with_clustered_rows(tensor, threads_each()) : std::move(tensor);
+          return group.clustered ? codegen::with_clustered_rows(tensor, group.cluster_window, threads_each())
+                                 : std::move(tensor);
         faults.push_back(
             fmt::format("{}: has another pattern than the dataset's {}", item.source, group.matrix));
       } catch (const EnvironmentError&) {  // no fault of the matrix

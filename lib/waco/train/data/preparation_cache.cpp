@@ -23,7 +23,9 @@ int64_t num_terms() {
 
 /// What the patterns of a group are told apart by, beside their hash.
 std::string order_of(const Group& group) {
-  return group.clustered ? fmt::format("-clustered{}", codegen::kClusteringVersion) : "";
+  if (!group.clustered) return "";
+  const std::string window = group.cluster_window > 0 ? fmt::format("-{}", group.cluster_window) : "";
+  return fmt::format("-clustered{}{}", codegen::kClusteringVersion, window);
 }
 
 }  // namespace
