@@ -22,9 +22,10 @@
 #define waco_kernel WACO_JOIN(WACO_PREFIX, kernel)
 #endif
 
-/* What the functions return. Unfit is an operand that the compiled kernel is not for: indices need another
-   width, a split no longer divides a dimension, the dense index has another size, or rows are too many to be
-   clustered. Emit a kernel that fits. */
+/* What the functions return. Unfit is an operand that the compiled kernel is not for: indices or positions
+   need another width, a split no longer divides a dimension, the dense index has another size, rows are too
+   many to be sorted or clustered, or the format would store mostly zeros (WACO_MAX_FILL). Line "fits" of the
+   comment at the top has the limits. Emit a kernel that fits. */
 #define WACO_OK 0
 #define WACO_BAD_ARGUMENT 1
 #define WACO_OUT_OF_MEMORY 2
