@@ -79,13 +79,12 @@ bool parse(int argc, char** argv, Options& options) {
   return parse_command_line(app, argc, argv, options.common);
 }
 
-/// So many threads instead of the schedule's own; what is serial stays so.
+/// So many threads instead of the schedule's own.
 void set_threads(Job& job, int threads) {
   if (job.kind == codegen::KernelKind::kFixedCsr) {
     job.point = schedule::csr_point(job.point.problem, threads);
-  } else if (job.point.compute.parallel >= 0) {
-    job.point.compute.threads = threads;
-    job.point = schedule::canonical(job.point);
+  } else {
+    job.point = schedule::with_threads(job.point, threads);
   }
 }
 

@@ -198,6 +198,10 @@ collect::CollectOptions collect_options(const Options& options) {
   for (const schedule::SuperSchedule& point : result.asked) {
     if (point.format.skewed())
       throw UsageError(fmt::format("{}: is skewed, which no model learns from", schedule::to_text(point)));
+    if (point.format.cluster_window > 0)
+      throw UsageError(
+          fmt::format("{}: has a window of clustered rows, which --clustered chooses for each matrix",
+                      schedule::to_text(point)));
     if (point.format.clustered() && !options.clustered)
       throw UsageError(fmt::format("{}: clusters rows, which all points do (--clustered) or none",
                                    schedule::to_text(point)));

@@ -146,6 +146,10 @@ TEST_CASE("cli: merged shards are the dataset of one run", "[cli]") {
                     .with("--synthetic", "1", "--op", "spmv", "-o", output)
                     .with("--schedule", "spmv f32 | A: i:U k:C [clustered] | loop: i k | par: serial"),
                 2, "which all points do (--clustered) or none");
+  check_refused(collect()
+                    .with("--synthetic", "1", "--op", "spmv", "--clustered", "-o", output)
+                    .with("--schedule", "spmv f32 | A: i:U k:C [clustered:64] | loop: i k | par: serial"),
+                2, "has a window of clustered rows");
   check_refused(
       Program("waco-collect")
           .with("--synthetic", "1", "--op", "spmv", "-o", output)

@@ -158,8 +158,9 @@ Case random_case(uint64_t seed, int64_t n, const std::string& only_op) {
                                     : space.sample_stratified(
                                           random, schedule::kStrata[random.below(schedule::kStrata.size())]);
   if (result.tensor.order() == 2 && random.chance(0.25))
-    result.point = random.chance(0.5) ? schedule::clustered(result.point, result.tensor.dims[0])
-                                      : schedule::arranged(result.point, schedule::Arrangement::kClustered);
+    result.point = random.chance(0.5)
+                       ? schedule::clustered(result.point, static_cast<int64_t>(random.below(12)))
+                       : schedule::arranged(result.point, schedule::Arrangement::kClustered);
   if (problem.op == schedule::Op::kSpmv && random.chance(0.2)) result.point = random_skewed(problem, random);
   return result;
 }

@@ -130,6 +130,24 @@ TEST_CASE("choices: clustered points are all but fixed_csr", "[collect]") {
   for (size_t n = 1; n < choices.size(); ++n) CHECK(choices[n].point.format.clustered());
 }
 
+TEST_CASE("choices: all points cluster the rows in one window, whatever their threads", "[collect]") {
+  ChoiceOptions options = options_for(Op::kSpmv, 40);
+  options.clustered = true;
+  const matrix::SparseTensor tensor = tensor_for(Op::kSpmv);
+  const int64_t window = schedule::cluster_window(options.problem, tensor.dims[0], options.threads);
+  REQUIRE(window > 0);
+  StructurePool pool(options.problem, options.threads, options.seed);
+  const matrix::SparseTensor stored = codegen::with_clustered_rows(tensor, window, 2);
+  PointChooser chooser(stored, matrix::pattern_hash(tensor), options, pool);
+  const std::vector<Choice> choices = chooser.independent_points();
+  std::set<int> threads;
+  for (size_t n = 1; n < choices.size(); ++n) {
+    CHECK(choices[n].point.format.cluster_window == window);
+    threads.insert(choices[n].point.compute.threads);
+  }
+  CHECK(threads.size() > 1);
+}
+
 TEST_CASE("choices: a learned model chooses what it ranks first, beside what the closed-form model does",
           "[collect]") {
   ChoiceOptions options = options_for(Op::kSpmm);

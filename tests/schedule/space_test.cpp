@@ -296,26 +296,32 @@ TEST_CASE("space: a default schedule hands out as many rows as fixed_csr does", 
 
 TEST_CASE("space: clustered rows that share lines of the result stay in a window of their thread",
           "[schedule]") {
-  const auto clustered_text = [](const std::string& text, int64_t num_rows) {
-    return to_text(clustered(parse(text), num_rows));
+  const auto window = [](const std::string& problem, int64_t num_rows, int threads) {
+    const bool is_spmv = problem.starts_with("spmv");
+    const std::string point =
+        problem + (is_spmv ? " | A: i:U k:C | loop: i k" : " | A: i:U k:C | loop: i k j") + " | par: serial";
+    return cluster_window(parse(point).problem, num_rows, threads);
+  };
+  CHECK(window("spmv f32", 62032, 2) == 31040);
+  CHECK(window("spmv f64", 1000, 4) == 256);
+  CHECK(window("spmm f32 J=8", 1000, 2) == 512);
+  // Alone, in one window, and where a row of the result has lines of its own.
+  CHECK(window("spmv f32", 1000, 1) == 0);
+  CHECK(window("spmv f32", 60, 2) == 0);
+  CHECK(window("spmm f32 J=16", 1000, 2) == 0);
+  CHECK(cluster_window({Op::kSddmm, ValueType::kF32, 4}, 1000, 2) == 0);
+
+  const auto clustered_text = [](const std::string& text, int64_t in) {
+    return to_text(clustered(parse(text), in));
   };
   CHECK(clustered_text("spmv f32 | A: i1:U i0:U k:L [i/8 sort:62032] | loop: i1 k i0 | par: i1 static x2",
-                       62032) ==
+                       31040) ==
         "spmv f32 | A: i1:U i0:U k:L [i/8 clustered:31040 sort:31040] | loop: i1 k i0 | par: i1 static x2");
-  CHECK(clustered_text("spmv f64 | A: i1:U i0:U k:L [i/3 sort:999] | loop: i1 k i0 | par: i1 static x4",
-                       1000) ==
-        "spmv f64 | A: i1:U i0:U k:L [i/3 clustered:256 sort:255] | loop: i1 k i0 | par: i1 static x4");
-  CHECK(clustered_text("spmm f32 J=8 | A: i:U k:C | loop: i k j | par: i static x2", 1000) ==
-        "spmm f32 J=8 | A: i:U k:C [clustered:512] | loop: i k j | par: i static x2");
-  // Alone, in one window, and where a row of the result has lines of its own.
-  CHECK(clustered_text("spmv f32 | A: i:U k:C | loop: i k | par: serial", 1000) ==
-        "spmv f32 | A: i:U k:C [clustered] | loop: i k | par: serial");
-  CHECK(clustered_text("spmv f32 | A: i:U k:C | loop: i k | par: i static x2", 60) ==
-        "spmv f32 | A: i:U k:C [clustered] | loop: i k | par: i static x2");
-  CHECK(clustered_text("spmm f32 J=16 | A: i:U k:C | loop: i k j | par: i static x2", 1000) ==
-        "spmm f32 J=16 | A: i:U k:C [clustered] | loop: i k j | par: i static x2");
-  CHECK(clustered_text("sddmm f32 K=4 | A: i:U j:C | loop: i j k | par: i static x2", 1000) ==
-        "sddmm f32 K=4 | A: i:U j:C [clustered] | loop: i j k | par: i static x2");
+  CHECK(
+      clustered_text("spmv f64 | A: i1:U i0:U k:L [i/3 sort:999] | loop: i1 k i0 | par: i1 static x4", 256) ==
+      "spmv f64 | A: i1:U i0:U k:L [i/3 clustered:256 sort:255] | loop: i1 k i0 | par: i1 static x4");
+  CHECK(clustered_text("spmv f32 | A: i1:U i0:U k:L [i/8 sort:4096] | loop: i1 k i0 | par: serial", 0) ==
+        "spmv f32 | A: i1:U i0:U k:L [i/8 clustered sort:4096] | loop: i1 k i0 | par: serial");
   CHECK(to_text(arranged(parse("spmv f32 | A: i:U k:C [clustered:64] | loop: i k | par: serial"),
                          Arrangement::kGiven)) == "spmv f32 | A: i:U k:C | loop: i k | par: serial");
 }

@@ -53,6 +53,23 @@ std::vector<const Example*> all(const std::vector<Example>& examples) {
 
 }  // namespace
 
+TEST_CASE("clustered_costs: twins of rows that are sorted over more than their window", "[train]") {
+  std::vector<Example> examples;
+  const auto sorted =
+      schedule::parse("spmv f32 | A: i1:U i0:U k:L [i/8 sort:4096] | loop: i1 k i0 | par: i1 static x2");
+  for (size_t n = 0; n < kLeastPatterns; ++n)
+    for (const bool clustered : {false, true}) {
+      examples.push_back(example(fmt::format("{}", n), clustered, 1, 6, -1, -1));
+      Group& group = examples.back().group;
+      group.problem = sorted.problem;
+      group.cluster_window = clustered ? 1024 : 0;
+      group.points[0] = clustered ? schedule::clustered(sorted, 1024) : sorted;
+    }
+  CHECK(examples[1].group.points[0].format.sort_window == 1024);
+  REQUIRE(clustered_costs(all(examples)).size() == 1);
+  CHECK(clustered_costs(all(examples))[0].row_bytes == 4);
+}
+
 TEST_CASE("clustered_costs: what twins take beyond what is expected, in the middle of the patterns of a size",
           "[train]") {
   std::vector<Example> examples;

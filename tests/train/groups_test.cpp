@@ -89,6 +89,28 @@ TEST_CASE("groups: clustered rows are another pattern, without CSR's point", "[t
   CHECK(group.labels[0].cost == Approx(-std::log2(3)));
 }
 
+TEST_CASE("groups: rows that are clustered in windows are a pattern for each size of window", "[train]") {
+  Files files;
+  const auto clustered = [](int chunk, const std::string& window) {
+    dataset::Record record = sample_record("mesh", chunk);
+    record.plan =
+        fmt::format("spmv f32 | A: i:U k:C [clustered{}] | loop: i k | par: i dynamic,{} x2", window, chunk);
+    record.problem = schedule::parse(record.plan).problem;
+    return record;
+  };
+  const auto file = files.write("a", {clustered(2, ""), clustered(4, ":64"), clustered(8, ""),
+                                      clustered(16, ":64"), clustered(32, ":128")});
+  const Records records = load_records({file}, std::nullopt);
+  CHECK(records.num_alone == 1);
+  REQUIRE(records.groups.size() == 2);
+  CHECK(records.groups[0].cluster_window == 0);
+  CHECK(records.groups[1].cluster_window == 64);
+  for (const Group& group : records.groups) {
+    CHECK(group.clustered);
+    CHECK(group.size() == 2);
+  }
+}
+
 TEST_CASE("groups: a split that is drawn anew keeps originals on one side", "[train]") {
   Files files;
   std::vector<dataset::Record> records;

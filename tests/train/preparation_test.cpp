@@ -59,17 +59,24 @@ TEST_CASE("preparation: groups of clustered rows have the inputs of these", "[tr
   for (schedule::SuperSchedule& point : clustered.points)
     point = schedule::arranged(point, schedule::Arrangement::kClustered);
   records.groups.push_back(clustered);
+  Group windowed = clustered;
+  windowed.cluster_window = 7;
+  for (schedule::SuperSchedule& point : windowed.points) point = schedule::clustered(point, 7);
+  records.groups.push_back(windowed);
   const MatrixFiles files({folder.path().string()});
   const auto options = options_in(folder.path() / "cache");
   for (const char* round : {"made", "from the cache"}) {
     INFO(round);
     const Preparation prepared = prepare(records.groups, files, options, {});
-    REQUIRE(prepared.examples.size() == 5);
+    REQUIRE(prepared.examples.size() == 6);
     const matrix::SparseTensor given = matrix::make(files.find(clustered).at(0));
     const matrix::SparseTensor stored = codegen::with_clustered_rows(given, 0, 1);
     CHECK(prepared.examples[2].features == pattern::pattern_features(given, 1));
     CHECK(prepared.examples[4].features == pattern::pattern_features(stored, 1));
+    CHECK(prepared.examples[5].features ==
+          pattern::pattern_features(codegen::with_clustered_rows(given, 7, 1), 1));
     CHECK(prepared.examples[4].features != prepared.examples[2].features);
+    CHECK(prepared.examples[4].features != prepared.examples[5].features);
     CHECK(prepared.examples[4].terms != prepared.examples[2].terms);
   }
 }

@@ -37,7 +37,7 @@ TEST_CASE("model_places: a home folder holds models of several kinds of machines
     std::ofstream(models / name / "model.json") << manifest;
   };
   const auto of = [](const Machine& machine) { return nlohmann::json{{"machine", machine}}.dump(); };
-  const Machine here = describe_machine("");
+  const Machine here = describe_machine();
   Machine foreign = here;
   foreign.cpu_model = "Abacus 9000";
 

@@ -199,9 +199,8 @@ TEST_CASE("ranking: threads share no lines of the result of spmv where rows are 
   CHECK(clustered.size() > 20);
   for (const schedule::SuperSchedule& point : clustered) {
     INFO(schedule::to_text(point));
-    CHECK(point.format.cluster_window ==
-          schedule::cluster_window(options.problem, tensor.dims[0], std::max(1, point.compute.threads)));
-    CHECK((point.format.cluster_window == 0 || point.format.sort_window <= point.format.cluster_window));
+    CHECK(point.format.cluster_window == 245056);  // half of the rows, in whole lines of the result
+    CHECK(point.format.sort_window <= point.format.cluster_window);
   }
 }
 

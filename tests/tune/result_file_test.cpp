@@ -23,7 +23,7 @@ bool holds_after(const nlohmann::json& keys) {
   const TemporaryFolder folder;
   const auto file = folder.path() / "results.jsonl";
   const TuneOptions options = spmv_options();
-  const Machine machine = describe_machine("");
+  const Machine machine = describe_machine();
   auto line = listed_document({"a.mtx", {}, nullptr}, options, "waco-tune", "waco-tune ...");
   line.update(nlohmann::ordered_json(keys));
   bool holds = false;
@@ -50,7 +50,7 @@ TEST_CASE("result_file: names that are no UTF-8 are told apart", "[tune]") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "results.jsonl";
   const TuneOptions options = spmv_options();
-  const Machine machine = describe_machine("");
+  const Machine machine = describe_machine();
   ResultFile(file, machine)
       .append(listed_document({"bad\xff.mtx", {}, nullptr}, options, "waco-tune", "..."));
   const ResultFile results(file, machine);
@@ -70,7 +70,7 @@ TEST_CASE("result_file: results of a list are told from other files", "[tune]") 
     CHECK_FALSE(holds_results_of_list(file));
   }
   write_file_atomically(file, "");
-  ResultFile(file, describe_machine(""))
+  ResultFile(file, describe_machine())
       .append(listed_document({"a.mtx", {}, nullptr}, spmv_options(), "waco-tune", "waco-tune ..."));
   CHECK(holds_results_of_list(file));
 }
@@ -78,7 +78,7 @@ TEST_CASE("result_file: results of a list are told from other files", "[tune]") 
 TEST_CASE("result_file: an input is done again where another thing was asked, and only there", "[tune]") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "results.jsonl";
-  const Machine machine = describe_machine("");
+  const Machine machine = describe_machine();
   TuneOptions base = spmv_options();
   base.threads = 2;
   {
@@ -111,7 +111,7 @@ TEST_CASE("result_file: an input is done again where another thing was asked, an
 
 TEST_CASE("result_file: a result answers only what was asked", "[tune]") {
   const TemporaryFolder folder;
-  ResultFile results(folder.path() / "results.jsonl", describe_machine(""));
+  ResultFile results(folder.path() / "results.jsonl", describe_machine());
   const TuneOptions searched = spmv_options();
   TuneOptions checked = searched, given = searched, other = searched;
   checked.effort = Effort::kNone;

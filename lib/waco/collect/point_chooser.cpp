@@ -54,7 +54,9 @@ PointChooser::PointChooser(const matrix::SparseTensor& tensor, const std::string
 
 /// Points of the space say nothing of the order of rows.
 SuperSchedule PointChooser::as_stored(const SuperSchedule& point) const {
-  return options_.clustered ? schedule::clustered(point, tensor_.dims[0]) : point;
+  if (!options_.clustered) return point;
+  return schedule::clustered(point,
+                             schedule::cluster_window(options_.problem, tensor_.dims[0], options_.threads));
 }
 
 double PointChooser::cost(const SuperSchedule& point) {

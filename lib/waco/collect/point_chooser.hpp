@@ -35,7 +35,7 @@ struct ChoiceOptions {
   std::optional<model::Ceilings> ceilings;
   /// Measured wherever they are feasible, as parts of `per_matrix`, which has room for them; of `problem`.
   std::vector<schedule::SuperSchedule> asked;
-  /// All points but fixed_csr cluster the rows; CSR of them is always among these.
+  /// All points but fixed_csr cluster the rows, in windows for `threads`.
   bool clustered = false;
   /// Of the op: what it ranks first is measured, and neighbours of the best. Null: points of all strata.
   const search::Learned* learned = nullptr;

@@ -101,6 +101,12 @@ SuperSchedule arranged(SuperSchedule point, Arrangement arrangement) {
   return canonical(point);
 }
 
+SuperSchedule with_threads(SuperSchedule point, int threads) {
+  if (point.compute.parallel < 0) return point;
+  point.compute.threads = threads;
+  return canonical(point);
+}
+
 int64_t cluster_window(const Problem& problem, int64_t num_rows, int threads) {
   constexpr int64_t kLineBytes = 64;
   const bool is_of_lines =
@@ -108,15 +114,15 @@ int64_t cluster_window(const Problem& problem, int64_t num_rows, int threads) {
   if (threads <= 1 || is_of_lines) return 0;
   // Whole lines of the result, and whole slices of any power of two of lanes up to so many.
   const int64_t share = (num_rows + threads - 1) / threads;
-  return (share + kLineBytes - 1) / kLineBytes * kLineBytes;
+  const int64_t window = (share + kLineBytes - 1) / kLineBytes * kLineBytes;
+  return window < num_rows ? window : 0;
 }
 
-SuperSchedule clustered(SuperSchedule point, int64_t num_rows) {
+SuperSchedule clustered(SuperSchedule point, int64_t window) {
   FormatSchedule& format = point.format;
   format.arrangement = Arrangement::kClustered;
-  const int64_t window = cluster_window(point.problem, num_rows, std::max(1, point.compute.threads));
-  format.cluster_window = window < num_rows ? window : 0;
-  if (format.cluster_window > 0 && format.sort_window > window)
+  format.cluster_window = window;
+  if (window > 0 && format.sort_window > window)
     format.sort_window = std::max<int64_t>(1, window / format.split[0]) * format.split[0];
   return canonical(point);
 }

@@ -35,16 +35,15 @@ struct Times {
   double expected = 0, measured = 0;
 };
 
-/// Those of the points that were timed to the end, by their text with rows as they are.
-std::map<std::string, Times> times_of(const Example& example) {
+/// Those of the points that were timed to the end, by their text with rows clustered in such windows.
+std::map<std::string, Times> times_of(const Example& example, int64_t window) {
   const size_t num_terms = model::cost_feature_names().size();
   const size_t to_csr = place_of("total_to_csr"), of_csr = place_of("csr_total");
   std::map<std::string, Times> result;
   for (size_t n = 0; n < example.group.size(); ++n) {
     if (example.group.labels[n].censored) continue;
     const float* terms = example.terms.data() + n * num_terms;
-    const schedule::SuperSchedule point =
-        schedule::arranged(example.group.points[n], schedule::Arrangement::kGiven);
+    const schedule::SuperSchedule point = schedule::clustered(example.group.points[n], window);
     result[schedule::to_text(point)] = {terms[to_csr] + terms[of_csr], example.group.labels[n].cost};
   }
   return result;
@@ -64,9 +63,10 @@ std::vector<model::ClusteredCost> clustered_costs(const std::vector<const Exampl
   for (const Example* example : examples) {
     if (!example->group.clustered) continue;
     const std::string key = key_of(example->group);
-    const std::map<std::string, Times> clustered = times_of(*example);
+    const int64_t window = example->group.cluster_window;
+    const std::map<std::string, Times> clustered = times_of(*example, window);
     for (const Example* as_is : given[key])
-      for (const auto& [text, point] : times_of(*as_is)) {
+      for (const auto& [text, point] : times_of(*as_is, window)) {
         const auto twin = clustered.find(text);
         if (twin == clustered.end()) continue;
         const double gain = twin->second.expected - point.expected;

@@ -146,8 +146,7 @@ void Ranking::arrange(Arrangement arrangement, bool has_to_be_worth_it) {
     const bool clusters = arrangement == Arrangement::kClustered;
     schedule::FormatSchedule format;
     format.arrangement = arrangement;
-    if (clusters)
-      format.cluster_window = schedule::cluster_window(options_.problem, tensor_.dims[0], threads);
+    if (clusters) format.cluster_window = cluster_window();
     result.emplace(codegen::arranged(tensor_, format, threads), arrangement, options_, space_.limits(),
                    ceilings());
     if (clusters) clustering_s_ = seconds_since(start);
@@ -165,9 +164,13 @@ void Ranking::arrange(Arrangement arrangement, bool has_to_be_worth_it) {
   result.reset();
 }
 
+int64_t Ranking::cluster_window() const {
+  return schedule::cluster_window(options_.problem, tensor_.dims[0], space_.limits().max_threads);
+}
+
 /// The point as it would be proposed with its nonzeros so arranged.
 SuperSchedule Ranking::stored(const SuperSchedule& point, Arrangement arrangement) const {
-  return arrangement == Arrangement::kClustered ? schedule::clustered(point, tensor_.dims[0])
+  return arrangement == Arrangement::kClustered ? schedule::clustered(point, cluster_window())
                                                 : schedule::arranged(point, arrangement);
 }
 

@@ -89,6 +89,7 @@ class Ranking {
     return arranged_[static_cast<size_t>(arrangement)].has_value();
   }
   void arrange(schedule::Arrangement arrangement, bool has_to_be_worth_it);
+  int64_t cluster_window() const;
   schedule::SuperSchedule stored(const schedule::SuperSchedule& point,
                                  schedule::Arrangement arrangement) const;
   PatternCosts& costs_of(schedule::Arrangement arrangement);
