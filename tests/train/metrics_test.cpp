@@ -10,7 +10,7 @@ using namespace waco::train;
 
 namespace {
 
-/// Points with chunks 1, 2, 4, ... and these costs; NaN marks none, a negative noise a censored label.
+/// Points with chunks 1, 2, 4, ... and these costs.
 Group group_of(const std::vector<float>& costs) {
   Group group;
   group.matrix = "mesh";
@@ -25,6 +25,23 @@ Group group_of(const std::vector<float>& costs) {
 }
 
 }  // namespace
+
+TEST_CASE("metrics: groups of which all points would be measured say nothing of regret", "[train]") {
+  const Group few = group_of({0, 1, 2, 3});
+  std::vector<float> costs(12);
+  for (size_t n = 0; n < costs.size(); ++n) costs[n] = static_cast<float>(n);
+  const Group many = group_of(costs);
+  const GroupCosts wrong_of_few(4, 0);
+  GroupCosts wrong_of_many;
+  for (const float cost : costs) wrong_of_many.push_back(-cost);
+  const Metrics both = metrics_of({&few, &many}, {wrong_of_few, wrong_of_many});
+  const Metrics alone = metrics_of({&many}, {wrong_of_many});
+  CHECK(both.regret[0] == Approx(std::exp2((3 + 11) / 2.0)));  // ties go to the point drawn later
+  CHECK(both.regret[1] == Approx(alone.regret[1]));
+  CHECK(both.regret[2] == Approx(alone.regret[2]));
+  CHECK(alone.regret[2] == Approx(4));
+  CHECK(metrics_of({&few}, {wrong_of_few}).regret[2] == 1);
+}
 
 TEST_CASE("metrics: pairs, tau and regret of known costs", "[train]") {
   const Group group = group_of({0, 1, 2, 0.02F});

@@ -64,8 +64,12 @@ class Summing {
       tau_ += static_cast<double>(pairs.right - pairs.wrong) / static_cast<double>(pairs.total());
       ++num_with_pairs_;
     }
-    for (size_t k = 0; k < kRegretPoints.size(); ++k)
-      regret_[k] += log_regret(group, costs, static_cast<size_t>(kRegretPoints[k]));
+    for (size_t k = 0; k < kRegretPoints.size(); ++k) {
+      const auto count = static_cast<size_t>(kRegretPoints[k]);
+      if (group.size() <= count) continue;  // all are measured, whatever the model says
+      regret_[k] += log_regret(group, costs, count);
+      ++num_larger_[k];
+    }
   }
 
   Metrics result() const {
@@ -73,9 +77,8 @@ class Summing {
     if (result.num_pairs > 0)
       result.pairwise_accuracy = static_cast<double>(right_) / static_cast<double>(result.num_pairs);
     if (num_with_pairs_ > 0) result.kendall_tau = tau_ / static_cast<double>(num_with_pairs_);
-    if (result.num_groups > 0)
-      for (size_t k = 0; k < kRegretPoints.size(); ++k)
-        result.regret[k] = std::exp2(regret_[k] / static_cast<double>(result.num_groups));
+    for (size_t k = 0; k < kRegretPoints.size(); ++k)
+      if (num_larger_[k] > 0) result.regret[k] = std::exp2(regret_[k] / static_cast<double>(num_larger_[k]));
     return result;
   }
 
@@ -85,6 +88,7 @@ class Summing {
   int64_t num_with_pairs_ = 0;
   double tau_ = 0;
   std::array<double, kRegretPoints.size()> regret_{};
+  std::array<int64_t, kRegretPoints.size()> num_larger_{};  ///< groups of more points than regret is told for
 };
 
 }  // namespace
