@@ -189,7 +189,7 @@ run_way() {
 
 # Whether other work took processors away during the run of document $1.
 was_disturbed() {
-  [ $accept_busy -eq 0 ] && jq -e 'any(.warnings[]?; test("machine is busy"))' "$1" >/dev/null 2>&1
+  [ $accept_busy -eq 0 ] && jq -e '.disturbed == "other_work"' "$1" >/dev/null 2>&1
 }
 
 # What the ways found on matrix $1, as a JSON array.

@@ -157,6 +157,7 @@ ordered_json to_json(const Record& record, const std::string& command) {
   document["absent"] = ordered_json::array();
   for (const Absence& absence : record.absent)
     document["absent"].push_back({{"name", absence.name}, {"reason", absence.reason}});
+  document["disturbed"] = measure::name(record.disturbed);
   document["warnings"] = record.warnings;
   return document;
 }
@@ -178,6 +179,11 @@ Record record_from_json(const json& json) {
   for (const auto& absence : json.at("absent"))
     record.absent.push_back({absence.at("name").get<std::string>(), absence.at("reason").get<std::string>()});
   record.warnings = json.at("warnings").get<std::vector<std::string>>();
+  record.disturbed = measure::parse_disturbance(json.value("disturbed", ""));
+  if (!json.contains("disturbed"))  // an older record
+    for (const std::string& warning : record.warnings)
+      if (warning.find("of the samples were thrown away") != std::string::npos)
+        record.disturbed = measure::Disturbance::kOtherWork;
   return record;
 }
 

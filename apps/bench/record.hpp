@@ -84,6 +84,7 @@ struct Record {
   model::Ceilings ceilings;
   std::vector<Entry> entries;  ///< fixed_csr, balanced_csr, waco, then peers
   std::vector<Absence> absent;
+  measure::Disturbance disturbed = measure::Disturbance::kNone;  ///< while tuning or timing
   std::vector<std::string> warnings;
 
   /// The entry of this name, or null.

@@ -247,11 +247,15 @@ TEST_CASE("timing: no contestants, no times", "[measure]") {
 }
 
 TEST_CASE("timing: a machine is busy when samples are lost in the mean, not by one of many", "[measure]") {
-  CHECK(busy_warning({}, 1).empty());
-  CHECK(busy_warning({0, 0.3, 0.2}, 1).empty());
+  CHECK(disturbed({}, 1).warning.empty());
+  CHECK(disturbed({0, 0.3, 0.2}, 1).warning.empty());
   std::vector<double> shares(24, 0.04);
   shares[7] = 0.5;
-  CHECK(busy_warning(shares, 1).empty());
-  CHECK_THAT(busy_warning({0.4, 0.3, 0.2}, 1), Catch::Contains("30 % of the samples"));
-  CHECK_THAT(busy_warning({0.4, 0.3, 0.2}, 1024), Catch::Contains("1024 threads shared"));
+  CHECK(disturbed(shares, 1).by == Disturbance::kNone);
+  CHECK_THAT(disturbed({0.4, 0.3, 0.2}, 1).warning, Catch::Contains("30 % of the samples"));
+  CHECK(disturbed({0.4, 0.3, 0.2}, 1).by == Disturbance::kOtherWork);
+  CHECK_THAT(disturbed({0.4, 0.3, 0.2}, 1024).warning, Catch::Contains("1024 threads shared"));
+  CHECK(disturbed({0.4, 0.3, 0.2}, 1024).by == Disturbance::kSharedProcessors);
+  for (const Disturbance one : {Disturbance::kNone, Disturbance::kOtherWork, Disturbance::kSharedProcessors})
+    CHECK(parse_disturbance(name(one)) == one);
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <numeric>
@@ -24,21 +25,39 @@ Estimate estimate_median(std::vector<double> samples) {
   return {median, samples[low - 1], samples[count - low]};
 }
 
-std::string busy_warning(const std::vector<double>& rejected_shares, int threads) {
+namespace {
+
+constexpr std::array<std::string_view, 3> kNames = {"", "other_work", "shared_processors"};
+
+}  // namespace
+
+std::string_view name(Disturbance disturbance) {
+  return kNames[static_cast<size_t>(disturbance)];
+}
+
+Disturbance parse_disturbance(std::string_view text) {
+  const auto at = std::find(kNames.begin(), kNames.end(), text);
+  return at == kNames.end() ? Disturbance::kNone : static_cast<Disturbance>(at - kNames.begin());
+}
+
+Disturbed disturbed(const std::vector<double>& rejected_shares, int threads) {
   constexpr double kBusyShare = 0.2;
-  if (rejected_shares.empty()) return "";
+  if (rejected_shares.empty()) return {};
   const double share = std::accumulate(rejected_shares.begin(), rejected_shares.end(), 0.0) /
                        static_cast<double>(rejected_shares.size());
-  if (share <= kBusyShare) return "";
+  if (share <= kBusyShare) return {};
   const int usable = usable_threads();
   if (threads > usable)
-    return fmt::format(
-        "{} threads shared {} processors: {:.0f} % of the samples were thrown away, and times are off",
-        threads, usable, share * 100);
-  return fmt::format(
-      "this machine is busy: {:.0f} % of the samples were thrown away; times may be off, run again when "
-      "it is idle",
-      share * 100);
+    return {
+        Disturbance::kSharedProcessors,
+        fmt::format(
+            "{} threads shared {} processors: {:.0f} % of the samples were thrown away, and times are off",
+            threads, usable, share * 100)};
+  return {Disturbance::kOtherWork,
+          fmt::format(
+              "this machine is busy: {:.0f} % of the samples were thrown away; times may be off, run again "
+              "when it is idle",
+              share * 100)};
 }
 
 }  // namespace waco::measure

@@ -1,7 +1,9 @@
 // Medians and their intervals from few samples, without assumptions on the distribution.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace waco::measure {
@@ -20,10 +22,20 @@ struct Estimate {
 
 Estimate estimate_median(std::vector<double> samples);
 
-/// A warning when other work disturbed a contest: when, in the mean of the contestants, more than a fifth of
-/// the samples was thrown away. The largest share tells nothing: of many contestants with few rounds each,
-/// some lose a third of them by chance. More `threads` than can run at once disturb themselves. Empty when
-/// all is well.
-std::string busy_warning(const std::vector<double>& rejected_shares, int threads);
+/// What took processors away from a contest: other work, or its own threads, of which there were more than
+/// can run at once.
+enum class Disturbance : uint8_t { kNone, kOtherWork, kSharedProcessors };
+std::string_view name(Disturbance disturbance);  ///< "", "other_work", "shared_processors"
+Disturbance parse_disturbance(std::string_view text);
+
+struct Disturbed {
+  Disturbance by = Disturbance::kNone;
+  std::string warning;  ///< empty when all is well
+};
+
+/// A contest was disturbed when, in the mean of the contestants, more than a fifth of the samples was thrown
+/// away. The largest share tells nothing: of many contestants with few rounds each, some lose a third of them
+/// by chance.
+Disturbed disturbed(const std::vector<double>& rejected_shares, int threads);
 
 }  // namespace waco::measure

@@ -80,6 +80,7 @@ struct TuneResult {
   int64_t num_ranked = 0;
   StageSeconds seconds;
   std::optional<Verdict> verdict;  ///< when the number of calls was told
+  measure::Disturbance disturbed = measure::Disturbance::kNone;
   std::vector<std::string> warnings;
   bool complete = true;
   bool machine_failed = false;  ///< that is why it is not complete

@@ -89,6 +89,7 @@ json to_json(const TuneResult& result) {
             {"convert", result.best ? json(static_cast<double>(result.best->pack_ns) * 1e-9) : json(nullptr)},
             {"measure", seconds.measure},
             {"total", seconds.total}}},
+          {"disturbed", measure::name(result.disturbed)},
           {"warnings", result.warnings}};
 }
 

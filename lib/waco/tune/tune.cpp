@@ -50,7 +50,7 @@ constexpr int64_t kMostEvaluations = 10000;  ///< of a search for points that ha
 }  // namespace
 
 Machine TuneOptions::machine() const {
-  return no_compile ? describe_machine("") : describe_machine(measure::remembered_target(compiler));
+  return no_compile ? describe_machine() : describe_machine(measure::remembered_target(compiler));
 }
 
 void Run::set_effort(Effort effort) {
@@ -253,8 +253,9 @@ void Run::add_warnings() {
   for (const Candidate& candidate : result_.candidates)
     if (candidate.measured && candidate.measurement.ok())
       rejected.push_back(candidate.measurement.rejected_share);
-  if (const std::string busy = measure::busy_warning(rejected, result_.threads); !busy.empty())
-    result_.warnings.push_back(busy);
+  const measure::Disturbed disturbed = measure::disturbed(rejected, result_.threads);
+  result_.disturbed = disturbed.by;
+  if (!disturbed.warning.empty()) result_.warnings.push_back(disturbed.warning);
   if (result_.num_without_kernel > 0 && num_found_ < static_cast<size_t>(plan_.top) &&
       (result_.baseline || num_found_ == 0))
     result_.warnings.push_back(
