@@ -32,6 +32,8 @@ void restart_with_pinned_threads(int threads, char** argv) {
   const bool is_bound = !environment.contains("OMP_PROC_BIND");  // by the user, or here before
   if (is_bound && num_threads == std::to_string(threads) && tunables.find(kHugePages) != std::string::npos)
     return;
+  // Only what is set here is no wish of the user's.
+  if (!is_bound) ::setenv(kUsableThreadsVariable, std::to_string(usable_threads()).c_str(), 1);
   for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
   ::setenv("GLIBC_TUNABLES", tunables.empty() ? kHugePages : (tunables + ":" + kHugePages).c_str(), 1);
   ::execv(program_file().c_str(), argv);

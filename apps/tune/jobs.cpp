@@ -234,7 +234,7 @@ ExitCode tune_one(const Options& options, const tune::ChosenProblem& chosen, con
   tune::check_model_options(options.ranking, chosen.problem.op);
   auto opening = std::async(std::launch::async, [&] {
     limit_parallel_regions(options.common.threads);
-    describe_machine("");  // looks at the hardware, which is remembered
+    describe_machine();  // looks at the hardware, which is remembered
     return tune_options(options, chosen);
   });
   const Input input =

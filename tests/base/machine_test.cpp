@@ -40,7 +40,7 @@ Machine trained_on(const std::string& model) {
 }  // namespace
 
 TEST_CASE("machine: describes cores, memory and a compiler target", "[base]") {
-  const Machine machine = describe_machine("c++");
+  const Machine machine = describe_machine(compiler_target("c++"));
   CHECK(machine.num_cores >= 1);
   CHECK(machine.num_logical_cpus >= machine.num_cores);
   CHECK(machine.memory_bytes > (int64_t{1} << 26));
@@ -55,7 +55,7 @@ TEST_CASE("machine: describes cores, memory and a compiler target", "[base]") {
 }
 
 TEST_CASE("machine: like nodes are the same hardware, whatever their jobs may use", "[base]") {
-  const Machine node = describe_machine("");
+  const Machine node = describe_machine();
   Machine other = node;
   other.memory_bytes += 1;
   other.usable_threads += 1;
@@ -143,7 +143,7 @@ TEST_CASE("machine: a processor's maker may stand anywhere in its name", "[base]
 }
 
 TEST_CASE("machine: JSON form reads back to the same machine", "[base]") {
-  const Machine machine = describe_machine("c++");
+  const Machine machine = describe_machine(compiler_target("c++"));
   const nlohmann::json json = machine;
   CHECK(nlohmann::json::parse(json.dump()).get<Machine>() == machine);
 }
@@ -202,7 +202,7 @@ TEST_CASE("machine: threads run on at most as many cores, and one core after the
     CHECK(num_cores(threads) <= threads);
   }
   CHECK(num_cores(2 * all) == num_cores(all));
-  CHECK(num_cores(all) <= describe_machine("").num_cores);
+  CHECK(num_cores(all) <= describe_machine().num_cores);
 }
 
 TEST_CASE("machine: the least cgroup quota on the way to the root counts", "[base]") {

@@ -128,6 +128,14 @@ TEST_CASE("ceilings: inner levels are not slower than outer ones and nothing is 
   // Cores have their arithmetic to themselves, whatever else the machine did meanwhile.
   for (bool f64 : {false, true}) CHECK(c.fma(f64, 2) >= 0.89 * waco::num_cores(2) * c.fma(f64, 1));
   CHECK(c.region_ns > 0);
+  // What any processor of these years does, with sanitizers, too.
+  const auto is_plausible = [](double rate, double least, double most) {
+    return rate > least && rate < most;
+  };
+  CHECK(is_plausible(c.levels[0].read_one, 1, 2000));
+  CHECK(is_plausible(c.levels[kNumMemoryLevels - 1].read_one, 0.1, 500));
+  CHECK(is_plausible(c.fma(false, 1), 0.2, 2000));
+  CHECK(is_plausible(c.gather(1e4, 1), 0.01, 50));
   CHECK(c.short_loop_ns > 0);
 }
 

@@ -146,10 +146,6 @@ CompilerTarget compiler_target(const std::string& command, const StopToken& stop
   return target;
 }
 
-Machine describe_machine(const std::string& compiler) {
-  return describe_machine(compiler.empty() ? CompilerTarget{} : compiler_target(compiler));
-}
-
 Machine describe_machine(const CompilerTarget& compiler) {
   Machine machine = hardware();
   machine.usable_threads = usable_threads();

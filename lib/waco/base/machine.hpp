@@ -75,11 +75,12 @@ CompilerTarget compiler_target(const std::string& command, const StopToken& stop
 /// The widest vector registers of the target whose predefined macros (`#define NAME ...` lines) are given.
 int vector_bytes_of(std::string_view macros);
 
-/// Describes the machine; with an empty `compiler` the compiler part stays empty, otherwise see
-/// compiler_target.
-Machine describe_machine(const std::string& compiler);
-/// The same with a compiler that was asked before.
-Machine describe_machine(const CompilerTarget& compiler);
+/// Describes the machine, with what a compiler has said of it.
+Machine describe_machine(const CompilerTarget& compiler = {});
+
+/// Set where a program has started itself anew with OpenMP variables of its own: what usable_threads() was
+/// before.
+inline constexpr const char* kUsableThreadsVariable = "WACO_USABLE_THREADS";
 
 /// Threads that can run at the same time: CPUs of the process's affinity, the cgroup's CPU quota (rounded
 /// up), OMP_NUM_THREADS (its first number) and OMP_THREAD_LIMIT, whichever is least; 1..1024.

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "waco/base/machine.hpp"
+
 namespace waco {
 namespace {
 
@@ -51,6 +53,21 @@ InitialThreadPinned::InitialThreadPinned() {
 
 InitialThreadPinned::~InitialThreadPinned() {
   release_this_thread();
+}
+
+ThreadsPinned::ThreadsPinned(int threads) : threads_(threads) {
+  if (pool_is_pinned()) return;
+  cpus_ = allowed_cpus();
+  if (threads_ > static_cast<int>(cpus_.size())) cpus_.clear();
+  if (cpus_.empty()) return;
+#pragma omp parallel num_threads(threads_)
+  run_on({cpus_[static_cast<size_t>(omp_get_thread_num())]});
+}
+
+ThreadsPinned::~ThreadsPinned() {
+  if (cpus_.empty()) return;
+#pragma omp parallel num_threads(threads_)
+  run_on(cpus_);
 }
 
 }  // namespace waco

@@ -167,7 +167,8 @@ class Topology {
 /// What OpenMP would be held to.
 int omp_threads() {
   int least = kMaxThreads;
-  for (const char* name : {"OMP_NUM_THREADS", "OMP_THREAD_LIMIT"}) {
+  const bool is_own = std::getenv(kUsableThreadsVariable) != nullptr;
+  for (const char* name : {is_own ? kUsableThreadsVariable : "OMP_NUM_THREADS", "OMP_THREAD_LIMIT"}) {
     const char* text = std::getenv(name);  // "4", or "4,2" for nested levels
     const int value = text != nullptr ? std::atoi(text) : 0;
     if (value > 0) least = std::min(least, value);

@@ -31,7 +31,7 @@ namespace {
 
 /// Clustered rows are learned of where CSR, written row after row, is expected to take at most this share of
 /// its time with the rows as they are.
-constexpr double kWorthClustering = 0.95;
+constexpr double kWorthCollecting = 0.95;
 
 using matrix::CorpusItem;
 
@@ -79,7 +79,7 @@ class Collection {
         stop_(stop),
         threads_(threads_or_all(options.threads)),
         target_(usable_target(options.compiler, stop)),
-        machine_(describe_machine(target_.command)),
+        machine_(describe_machine(target_)),
         items_(own_items()),
         file_(
             options.output, header(), [this](dataset::Record&& record) { ledger_.add(record); },
@@ -318,7 +318,7 @@ class Collection {
     matrix::SparseTensor clustered = codegen::with_clustered_rows(tensor, window, threads_);
     model::ClosedFormModel expected(clustered, ceilings);
     const schedule::SuperSchedule csr = schedule::csr_point(options_.problem, threads_);
-    const bool gains = expected.terms(csr).total_ns <= kWorthClustering * given.terms(csr).total_ns;
+    const bool gains = expected.terms(csr).total_ns <= kWorthCollecting * given.terms(csr).total_ns;
     return gains ? std::optional(std::move(clustered)) : std::nullopt;
   }
 

@@ -71,7 +71,7 @@ Manifest read_manifest(const fs::path& folder) {
 
 void write_manifest(const fs::path& folder, const Manifest& manifest) {
   const IndexOptions& options = manifest.options;
-  ordered_json document = artifact_header(kIndexFormat, kIndexVersion, "", "", describe_machine(""));
+  ordered_json document = artifact_header(kIndexFormat, kIndexVersion, "", "", describe_machine());
   document["created_by"] = options.created_by;
   document["op"] = schedule::name(manifest.op);
   document["model_hash"] = manifest.model_hash;

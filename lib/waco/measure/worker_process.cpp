@@ -53,9 +53,9 @@ std::map<std::string, std::string> openmp_environment(int threads) {
   std::map<std::string, std::string> environment = {{"OMP_NUM_THREADS", std::to_string(threads)},
                                                     {"OMP_DYNAMIC", "false"},
                                                     {"OMP_STACKSIZE", fmt::format("{}B", kThreadStackBytes)}};
-  for (const char* own : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"}) {
+  // KMP_AFFINITY is for other runtimes than GCC's, and there goes before these.
+  for (const char* own : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"})
     if (std::getenv(own) != nullptr) return environment;
-  }
   std::string places;
   for (const int cpu : allowed_cpus()) places += fmt::format("{}{{{}}}", places.empty() ? "" : ",", cpu);
   environment["OMP_PLACES"] = places;

@@ -26,7 +26,7 @@ constexpr double kDisturbedShare = 0.6;
 /// All of the L3 behind the threads. Not by sysconf: on AMD it gives that of the whole socket, of which a
 /// core reaches the slice beside it. 0 where it is not known.
 int64_t l3_bytes(int threads) {
-  for (const Cache& cache : describe_machine("").caches)
+  for (const Cache& cache : describe_machine().caches)
     if (cache.level == 3) return cache.bytes * std::max(1, num_l3_caches(threads));
   return 0;
 }
@@ -36,7 +36,7 @@ void set_cache_sizes(Ceilings& c) {
   levels[0].capacity_bytes = 32 << 10;
   levels[1].capacity_bytes = 1 << 20;
   levels[2].capacity_bytes = 8 << 20;
-  for (const Cache& cache : describe_machine("").caches) {
+  for (const Cache& cache : describe_machine().caches) {
     if (cache.level < 1 || cache.level > 2 || cache.bytes <= 0) continue;
     levels[static_cast<size_t>(cache.level - 1)].capacity_bytes = cache.bytes;
   }
@@ -101,7 +101,9 @@ void measure_gathers(Ceilings& c) {
   int64_t largest = kMaxGatherBytes;
   while (largest > kMinGatherBytes && largest > available_memory_bytes() / 4) largest /= 4;
   const Buffer array(static_cast<size_t>(largest));
-  // A zero page mapped everywhere would stay in L1: every page must be written once.
+  // A zero page mapped everywhere would stay in L1: every page must be written once, by all threads, as they
+  // do with operands.
+#pragma omp parallel for num_threads(c.threads) schedule(static)
   for (int64_t at = 0; at < largest; at += 4096) array.as<volatile char>()[at] = 0;
   const auto curve = [&](int threads) {
     RateCurve result;
@@ -173,7 +175,7 @@ Ceilings Ceilings::with_vectors_of(int bytes) const {
 
 Ceilings default_ceilings(int threads) {
   Ceilings c;
-  c.cpu = describe_machine("").cpu_model;
+  c.cpu = describe_machine().cpu_model;
   c.threads = std::max(1, threads);
   c.vector_bytes = usable_vector_bytes();
   set_cache_sizes(c);

@@ -68,11 +68,13 @@ std::string slug_of(std::string_view text) {
 /// cores, the L3 and the cores behind the threads, how many CPUs the threads share where they are more than
 /// those, and what binds them.
 std::string hash_of_hardware(const Ceilings& c) {
-  const nlohmann::json machine = describe_machine("");
+  const nlohmann::json machine = describe_machine();
   nlohmann::json hardware = {machine.at("caches"), machine.at("cores"), c.levels[2].capacity_bytes,
                              num_cores(c.threads), std::min(c.threads, usable_threads())};
-  for (const char* binding : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"})
-    if (const char* value = std::getenv(binding)) hardware.push_back({binding, value});
+  const bool is_bound_by_user = std::getenv(kUsableThreadsVariable) == nullptr;
+  for (const char* binding : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"})
+    if (const char* value = std::getenv(binding); value != nullptr && is_bound_by_user)
+      hardware.push_back({binding, value});
   return content_hash(hardware.dump()).substr(0, 8);
 }
 

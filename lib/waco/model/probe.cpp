@@ -15,6 +15,7 @@
 
 #include "waco/base/buffer.hpp"
 #include "waco/base/random.hpp"
+#include "waco/base/thread_places.hpp"
 #include "waco/model/target.hpp"
 
 namespace waco::model {
@@ -164,6 +165,7 @@ int usable_vector_bytes() {
 double probe_read(int64_t bytes_per_thread, int threads) {
   const int64_t step = 8 * 64;
   const int64_t bytes = std::max<int64_t>(step, bytes_per_thread / step * step);
+  const ThreadsPinned pinned(threads);
   const Buffer data = touched_memory(bytes, threads);
   // About 10 bytes/ns at the least: repeats for one try.
   const int64_t repeats = std::max<int64_t>(1, static_cast<int64_t>(kTryNs * 20) / bytes);
@@ -173,18 +175,21 @@ double probe_read(int64_t bytes_per_thread, int threads) {
 
 double probe_stream(int64_t bytes_per_thread, int threads) {
   const int64_t bytes = std::max<int64_t>(4096, bytes_per_thread / 4096 * 4096);
+  const ThreadsPinned pinned(threads);
   const Buffer data = touched_memory(bytes, threads);
   return best_parallel_rate(threads, static_cast<double>(bytes),
                             [&](int t) { stream_write(data.as<char>() + bytes * t, bytes); });
 }
 
 double probe_fma(bool f64, int threads) {
+  const ThreadsPinned pinned(threads);
   const int64_t steps = 60000;
   const double flops = fma_flops(f64, 16) / 16 * static_cast<double>(steps);
   return best_parallel_rate(threads, flops, [&](int) { fma_flops(f64, steps); });
 }
 
 double probe_gather(const float* array, int64_t bytes, int threads) {
+  const ThreadsPinned pinned(threads);
   const int64_t elements = bytes / 4;
   constexpr int64_t kIndices = 1 << 14;
   std::vector<uint32_t> index(kIndices);
@@ -215,6 +220,7 @@ double probe_gather(const float* array, int64_t bytes, int threads) {
 }
 
 double probe_region(int threads) {
+  const ThreadsPinned pinned(threads);
   constexpr int kRegions = 20;
   return best_short_ns([&] {
            for (int r = 0; r < kRegions; r++) {
@@ -226,6 +232,7 @@ double probe_region(int threads) {
 }
 
 double probe_barrier(int threads) {
+  const ThreadsPinned pinned(threads);
   constexpr int kBarriers = 40;
   return best_short_ns([&] {
 #pragma omp parallel num_threads(threads)
@@ -237,6 +244,7 @@ double probe_barrier(int threads) {
 }
 
 double probe_grab(int threads) {
+  const ThreadsPinned pinned(threads);
   constexpr int kChunks = 2000;
   const double ns = best_short_ns([&] {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)

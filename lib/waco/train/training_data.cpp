@@ -57,7 +57,7 @@ void check_machines(const Records& records) {
     spdlog::warn(
         "the records are of {} machines, and one model is made of all: {}; it will pass for one of {}",
         records.machines.size(), names_of(records.machines), records.machine.value("cpu", "the first"));
-  const Machine here = describe_machine("");
+  const Machine here = describe_machine();
   std::set<size_t> places;
   int64_t num_groups = 0;
   for (const Group& group : records.groups) {

@@ -63,7 +63,7 @@ std::vector<ModelPlace> models_of(schedule::Op op, const fs::path& folder) {
   std::sort(places.begin(), places.end(),
             [](const ModelPlace& a, const ModelPlace& b) { return a.model < b.model; });
   if (places.empty()) return places;
-  const Machine here = describe_machine("");
+  const Machine here = describe_machine();
   for (ModelPlace& place : places) place.distance = distance_of(place.model, here);
   std::stable_sort(places.begin(), places.end(),
                    [](const ModelPlace& a, const ModelPlace& b) { return a.distance < b.distance; });
@@ -85,7 +85,7 @@ fs::path users_place(schedule::Op op) {
   const fs::path user = user_data_folder();
   if (user.empty()) return {};
   const std::string name(schedule::name(op));
-  const Machine here = describe_machine("");
+  const Machine here = describe_machine();
   for (int n = 1;; ++n) {
     fs::path place = user / "models" / (n == 1 ? name : name + "-" + std::to_string(n));
     std::error_code error;

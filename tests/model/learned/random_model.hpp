@@ -30,7 +30,7 @@ class RandomModel {
     make();
     std::filesystem::create_directories(folder);
     tensors_.write(folder / "weights.safetensors");
-    auto manifest = artifact_header("waco-model", 1, "random_model", "random_model", describe_machine(""));
+    auto manifest = artifact_header("waco-model", 1, "random_model", "random_model", describe_machine());
     manifest["op"] = schedule::name(op_);
     manifest["types"] = {"f32"};
     manifest["rhs"] = {schedule::default_rhs(op_)};
