@@ -59,7 +59,7 @@ class Run {
         stop_(stop),
         plans_(read_plans(options.plan_file)),
         arena_(contest_options(options, plans_)) {
-    if (!options.record_file.empty()) file_.emplace(options.record_file, describe_machine(""));
+    if (!options.record_file.empty()) file_.emplace(options.record_file, describe_machine());
     arena_.find_ceilings();  // not beside another run that holds the file
   }
 
@@ -72,7 +72,7 @@ class Run {
         ++num_begun;
         const ExitCode code = guarded_one(path);
         if (code != ExitCode::kDone) last = code;
-        num_failed += code != ExitCode::kDone ? 1 : 0;
+        num_failed += code != ExitCode::kDone && !was_stopped_ ? 1 : 0;
       }
     } catch (const ReaderGone&) {
       write_page(options_, records());
@@ -84,7 +84,7 @@ class Run {
     if (machine_failed_) return last;
     if (options_.matrices.size() == 1) return num_begun > 0 ? last : ExitCode::kFailed;
     if (num_failed > 0) spdlog::warn("{} of {} matrices failed", num_failed, options_.matrices.size());
-    if (stop_()) return ExitCode::kStopped;
+    if (num_begun < options_.matrices.size() || was_stopped_) return ExitCode::kStopped;
     return num_failed > 0 ? ExitCode::kPartial : ExitCode::kDone;
   }
 
@@ -95,6 +95,7 @@ class Run {
         return one(path);
       } catch (const std::exception& fault) {
         machine_failed_ = measure::is_of_machine(fault);
+        was_stopped_ = dynamic_cast<const Stopped*>(&fault) != nullptr;
         throw;
       }
     };
@@ -181,6 +182,7 @@ class Run {
   std::vector<Record> records_;  ///< without a file
   bool told_ceilings_ = false;
   bool machine_failed_ = false;  ///< and so would the other matrices
+  bool was_stopped_ = false;     ///< before the last one was done
 };
 
 ExitCode report(const Options& options) {

@@ -54,8 +54,9 @@ std::string plan_source(const tune::TuneOptions& tuning, const std::string& plan
 }
 
 /// As records have it.
-std::string plan_text(const tune::TunedPlan& plan) {
-  return plan.is_baseline ? kFixedCsr : schedule::to_text(schedule::canonical(plan.point.value()));
+std::string plan_text(const tune::TunedPlan& plan, int threads) {
+  if (plan.is_baseline) return kFixedCsr;
+  return schedule::to_text(schedule::canonical(schedule::with_threads(plan.point.value(), threads)));
 }
 
 PlanOrigin origin_of(const tune::TuneOptions& tuning, const tune::TuneResult& tuned,
@@ -96,7 +97,7 @@ void complete(Record& record, const Work& work) {
   const int cores = num_cores(record.threads);
   int64_t l3_bytes = 0;
   for (const Cache& cache : record.machine.caches)
-    if (cache.level == 3) l3_bytes = cache.bytes * std::max(1, cache.num_instances);
+    if (cache.level == 3) l3_bytes = cache.bytes * std::max(1, num_l3_caches(record.threads));
   std::vector<double> rejected;
   for (Entry& entry : record.entries) {
     entry.bound = bound_of(work, entry.stored_bytes, record.ceilings, l3_bytes, record.threads, cores, f64);
@@ -108,8 +109,10 @@ void complete(Record& record, const Work& work) {
       rejected.push_back(entry.rejected_share);
     }
   }
-  if (const std::string busy = measure::busy_warning(rejected, record.threads); !busy.empty())
-    record.warnings.push_back(busy);
+  const measure::Disturbed disturbed = measure::disturbed(rejected, record.threads);
+  if (disturbed.by == measure::Disturbance::kNone) return;
+  record.disturbed = disturbed.by;
+  record.warnings.push_back(disturbed.warning);
 }
 
 void require_set_up(const Record& record, const Entry& entry) {
@@ -146,7 +149,7 @@ std::string differences(const Record& record, const ContestOptions& options, con
     all.push_back(fmt::format("of --schedule '{}'", record.plan));
   if (held != PlanOrigin::kTuning && held != PlanOrigin::kSchedule && !held.empty() && source != held)
     all.push_back(fmt::format("of the plan of {}", held));
-  if (given && source == held && plan_text(given->plan) != record.plan)
+  if (given && source == held && plan_text(given->plan, tuning.threads) != record.plan)
     all.push_back(fmt::format("of another plan of {}", held));
   std::vector<std::string> missing;
   for (const Peer& peer : options.peers) {
@@ -155,9 +158,9 @@ std::string differences(const Record& record, const ContestOptions& options, con
     if (record.find(peer.name) == nullptr && !is_absent) missing.push_back(peer.name);
   }
   if (!missing.empty()) all.push_back(fmt::format("without {}", fmt::join(missing, ", ")));
-  for (const std::string& warning : record.warnings)
-    if (warning.find("of the samples were thrown away") != std::string::npos)
-      all.emplace_back("while the machine was busy");
+  if (record.disturbed == measure::Disturbance::kOtherWork) all.emplace_back("while the machine was busy");
+  if (record.disturbed == measure::Disturbance::kSharedProcessors)
+    all.emplace_back("while threads shared processors");
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
@@ -175,8 +178,9 @@ tune::TuneResult Arena::find_plan(const matrix::SparseTensor& tensor, const std:
                                   const StopToken& stop) const {
   tune::TuneOptions tuning = options_.tuning;
   if (given)
-    tuning.points = {given->plan.is_baseline ? schedule::csr_point(tuning.problem, tuning.threads)
-                                             : given->plan.point.value()};
+    tuning.points = {given->plan.is_baseline
+                         ? schedule::csr_point(tuning.problem, tuning.threads)
+                         : schedule::with_threads(given->plan.point.value(), tuning.threads)};
   if (!tuning.points.empty()) {
     // A given point is only verified here: its time is taken beside the others. It may store what it likes.
     tuning.effort = tune::Effort::kNone;
@@ -210,6 +214,7 @@ Record Arena::hold(matrix::SparseTensor tensor, const std::optional<GivenPlan>& 
   record.tuning_s = tuned.seconds.total;
   record.flops = work.flops;
   record.ceilings = ceilings_;
+  record.disturbed = tuned.disturbed;
   record.warnings = tuned.warnings;
   if (given)
     if (const std::string other = thread_warning(*given, tuned.threads); !other.empty())

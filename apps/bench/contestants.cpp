@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "waco/base/clock.hpp"
 #include "waco/base/error.hpp"
@@ -41,6 +42,35 @@ std::optional<std::string> refusal_of(const Peer& peer, const PeerInput& input) 
 
 measure::ForeignKernel kernel_of(PreparedPeer& peer) {
   return {[&peer](void* out) { peer.run(out); }, [&peer](void* out) { peer.finish(out); }};
+}
+
+/// Lets the library of a peer start, once a process, which is no part of setting up a matrix: by a small one.
+void start_library(const Peer& peer, const schedule::Problem& problem, int threads) {
+  constexpr int64_t kSize = 12;
+  static std::set<std::string> started;
+  if (!started.insert(peer.library).second) return;
+  try {
+    matrix::SparseTensor diagonal;
+    diagonal.dims = {kSize, kSize};
+    diagonal.coords.resize(2);
+    for (int64_t n = 0; n < kSize; ++n)
+      for (std::vector<int64_t>& coords : diagonal.coords) coords.push_back(n);
+    diagonal.values.assign(kSize, 1);
+    const CsrArrays arrays(diagonal, problem.type, threads);
+    const auto dense_bytes = static_cast<size_t>(kSize * problem.rhs * schedule::value_bytes(problem.type));
+    Buffer b(dense_bytes), c(dense_bytes), out(dense_bytes);
+    const PeerInput input{problem,
+                          threads,
+                          &diagonal,
+                          arrays.row_begin(),
+                          arrays.columns(),
+                          arrays.values(),
+                          {b.data(), c.data()},
+                          out.data()};
+    if (!peer.refusal(input)) peer.prepare(input)->run(out.data());
+  } catch (const std::exception& error) {
+    spdlog::debug("{}: {}", peer.library, error.what());  // as it will say of the matrix itself
+  }
 }
 
 }  // namespace
@@ -137,6 +167,7 @@ void Contestants::add_peer(const Peer& peer, const PeerInput& input) {
   entry.note = peer.note;
   entry.remark = peer.remark;
   entry.status = measure::name(measure::Status::kConstraint);
+  start_library(peer, input.problem, input.threads);
   try {
     const auto start = std::chrono::steady_clock::now();
     runner.peer = peer.prepare(input);
@@ -204,6 +235,7 @@ void Contestants::time_all(const measure::TimingOptions& options) {
   }
   std::vector<measure::ContestantTimes> times;
   try {
+    measure::Workbench::end_waiting_threads();
     times = measure::time_contestants(calls, options);
   } catch (const std::exception&) {
     const auto failed =

@@ -149,7 +149,7 @@ std::string version() {
 
 /// MKL chooses its code by the vendor's name.
 std::string remark() {
-  const std::string cpu = describe_machine("").cpu_model;
+  const std::string cpu = describe_machine().cpu_model;
   return cpu.find("AMD") == std::string::npos
              ? ""
              : "on AMD processors MKL takes its generic path, not the one for their vector units";

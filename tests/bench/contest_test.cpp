@@ -17,6 +17,7 @@ TEST_CASE("contest: peers that were not in the rounds do not hide that others we
   for (size_t n = 3; n < 5; ++n) r.entries[n].censored = true;
   complete(r, {});
   CHECK(r.warnings.size() == 1);
+  CHECK(r.disturbed == measure::Disturbance::kOtherWork);
   r.warnings.clear();
   for (size_t n = 0; n < 3; ++n) r.entries[n].rejected_share = 0;
   complete(r, {});
@@ -73,17 +74,21 @@ TEST_CASE("contest: a record that was taken otherwise is told from one that was 
   CHECK(differences(r, options, "", {}, clang) == "by gcc 12");
   CHECK(differences(r, options, "plan.json", {}, gcc) == "of a plan that was tuned for it");
   tuning.effort = tune::Effort::kQuick;
-  r.warnings = {measure::busy_warning({0.5}, 1), "another"};
+  r.disturbed = measure::Disturbance::kOtherWork;
   CHECK(differences(r, options, "", {}, gcc) == "with --effort normal, while the machine was busy");
+  r.disturbed = measure::Disturbance::kNone;
 
   tuning.effort = tune::Effort::kNormal;
   r.warnings.clear();
   r.plan_origin.source = "plan.json";
+  tuning.threads = 2;
   CHECK(differences(r, options, "plan.json", {}, gcc).empty());
   CHECK(differences(r, options, "other.json", {}, gcc) == "of the plan of plan.json");
   std::optional<GivenPlan> given(std::in_place);
   given->plan.point = schedule::csr_point(tuning.problem, 2);
   r.plan = schedule::to_text(schedule::canonical(*given->plan.point));
+  CHECK(differences(r, options, "plan.json", given, gcc).empty());
+  given->plan.point = schedule::csr_point(tuning.problem, 16);  // which is timed with 2
   CHECK(differences(r, options, "plan.json", given, gcc).empty());
   given->plan.is_baseline = true;
   CHECK(differences(r, options, "plan.json", given, gcc) == "of another plan of plan.json");
