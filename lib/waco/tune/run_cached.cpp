@@ -4,6 +4,7 @@
 #include "waco/base/error.hpp"
 #include "waco/measure/noted_compilers.hpp"
 #include "waco/measure/requests.hpp"
+#include "waco/model/probe.hpp"
 #include "waco/tune/run.hpp"
 
 namespace waco::tune {
@@ -20,14 +21,11 @@ CompilerTarget Run::target() {
   };
   if (!only_ranks()) return choose();
   try {
-    choose();
-  } catch (const EnvironmentError&) {
-    return measure::remembered_target(options_.compiler, signals_);
-  }
-  try {
-    return measure::remembered_target(options_.compiler, signals_);
-  } catch (const EnvironmentError&) {
-    return kernels_of_->target();
+    return choose();
+  } catch (const EnvironmentError&) {  // no kernels: as a compiler for this processor would
+    CompilerTarget native;
+    native.vector_bytes = model::usable_vector_bytes();
+    return native;
   }
 }
 
