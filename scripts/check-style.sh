@@ -19,6 +19,6 @@ if [ -z "$formatter" ]; then
   echo "check-style: clang-format 14 is not installed, skipped$others" >&2
   exit 0
 fi
-find apps lib kernels-templates tests \( -name '*.cpp' -o -name '*.hpp' \) -print0 |
+find apps lib kernels-templates tests \( -name '*.cpp' -o -name '*.hpp' -o -name '*.inc' \) -print0 |
   xargs -0 -r "$formatter" --dry-run --Werror
 echo "check-style: every file is formatted" >&2

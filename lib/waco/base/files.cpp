@@ -106,12 +106,16 @@ std::string read_input_file(const fs::path& file) {
   return text;
 }
 
+void lock_or_warn(int descriptor, const fs::path& file, const std::string& held, std::string_view use) {
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return;
+  if (errno == EWOULDBLOCK) throw EnvironmentError(held);
+  spdlog::warn("{}: can't be locked here; take care that only one run {}", file.string(), use);
+}
+
 LockFile::LockFile(const fs::path& file, const std::string& held)
     : file_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
   if (!file_) throw os_error(file, "can't be written");
-  if (::flock(file_.get(), LOCK_EX | LOCK_NB) == 0) return;
-  if (errno == EWOULDBLOCK) throw EnvironmentError(held);
-  spdlog::warn("{}: can't be locked here; take care that only one run uses the folder", file.string());
+  lock_or_warn(file_.get(), file, held, "uses the folder");
 }
 
 namespace {

@@ -33,11 +33,16 @@ std::string read_file(const std::filesystem::path& file);
 /// EnvironmentError where other files would fare the same.
 std::string read_input_file(const std::filesystem::path& file);
 
+/// Locks an open file until it is closed. Throws EnvironmentError with `held` as its message when another has
+/// it; where a file system has no locks, a warning says to take care that only one run does the `use`.
+void lock_or_warn(int descriptor, const std::filesystem::path& file, const std::string& held,
+                  std::string_view use);
+
 /// Held by one at a time: until the object dies, or its process, by whatever.
 class LockFile {
  public:
-  /// Opens the file, created when missing. Throws EnvironmentError when it can't be written, and with `held`
-  /// as its message when another holds it. Where a file system has no locks, a warning says so.
+  /// Opens the file, created when missing. Throws EnvironmentError when it can't be written; otherwise as
+  /// lock_or_warn.
   LockFile(const std::filesystem::path& file, const std::string& held);
 
  private:

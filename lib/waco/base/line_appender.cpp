@@ -3,8 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +13,7 @@
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/file_replacement.hpp"
+#include "waco/base/files.hpp"
 
 namespace waco {
 
@@ -31,10 +30,8 @@ LineAppender::LineAppender(std::filesystem::path file) : file_(std::move(file)) 
     throw UsageError(fmt::format("{}: is no file that a run could continue; name one", file_.string()));
   to_ = Descriptor(::open(file_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!to_) fail();
-  if (::flock(to_.get(), LOCK_EX | LOCK_NB) == 0) return;
-  if (errno == EWOULDBLOCK)
-    throw EnvironmentError(fmt::format("{}: another run is writing to it", file_.string()));
-  spdlog::warn("{}: can't be locked here; take care that only one run writes to it", file_.string());
+  lock_or_warn(to_.get(), file_, fmt::format("{}: another run is writing to it", file_.string()),
+               "writes to it");
 }
 
 void LineAppender::continue_after(const LinesFound& found) {

@@ -38,7 +38,8 @@ std::vector<float> pattern_image(const matrix::SparseTensor& tensor, int side) {
   for (int64_t n = 0; n < tensor.num_nonzeros(); ++n) {
     int64_t cell = 0;
     for (int m = 0; m < order; ++m)
-      cell = cell * side + tensor.coords[m][n] * side / std::max<int64_t>(tensor.dims[m], side);
+      cell = cell * side + static_cast<int64_t>(static_cast<__int128>(tensor.coords[m][n]) * side /
+                                                std::max<int64_t>(tensor.dims[m], side));
     ++counts[cell];
   }
   for (int64_t c = 0; c < cells; ++c) image[c] = std::log1p(static_cast<float>(counts[c]));
