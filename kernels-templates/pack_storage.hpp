@@ -180,7 +180,7 @@ static inline void waco_free(struct waco_storage* s) {
 
 /// Replaces the values: `values` [num_nonzeros] in the order of the input, of s->value_bytes each. Fill stays
 /// 0.
-static inline void waco_update_values(struct waco_storage* s, const void* values, int threads) {
+static inline void waco_store_values(struct waco_storage* s, const void* values, int threads) {
   waco_settle_memory();
   threads = waco_useful_threads(s->num_nonzeros, threads);
   waco_parallel(threads, [=](int t) {
@@ -195,8 +195,8 @@ static inline void waco_update_values(struct waco_storage* s, const void* values
 }
 
 /// The inverse: `stored` [num_stored] in storage order -> `out` [num_nonzeros] in the order of the input.
-static inline void waco_unpack_values(const struct waco_storage* s, const void* stored, void* out,
-                                      int threads) {
+static inline void waco_take_values(const struct waco_storage* s, const void* stored, void* out,
+                                    int threads) {
   waco_settle_memory();
   threads = waco_useful_threads(s->num_nonzeros, threads);
   waco_parallel(threads, [=](int t) {

@@ -250,13 +250,13 @@ extern "C" int64_t waco_num_stored(const waco_handle* handle) {
 
 extern "C" int waco_update_values(waco_handle* handle, const void* values) {
   if (!handle || (!values && handle->a.num_nonzeros > 0)) return WACO_BAD_ARGUMENT;
-  waco_update_values(&handle->a, values, handle->threads);
+  waco_store_values(&handle->a, values, handle->threads);
   return WACO_OK;
 }
 
 extern "C" int waco_unpack_values(const waco_handle* handle, const void* stored, void* values) {
   if (!handle || ((!stored || !values) && handle->a.num_nonzeros > 0)) return WACO_BAD_ARGUMENT;
-  waco_unpack_values(&handle->a, stored, values, handle->threads);
+  waco_take_values(&handle->a, stored, values, handle->threads);
   return WACO_OK;
 }
 

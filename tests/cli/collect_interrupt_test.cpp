@@ -40,7 +40,7 @@ TEST_CASE("cli: killed collections end as one that was not", "[cli]") {
   }
 }
 
-TEST_CASE("cli: a signal ends a collection with whole records and code 0", "[cli]") {
+TEST_CASE("cli: a signal ends a collection with whole records and code 7", "[cli]") {
   Workspace work;
   const std::string output = work.path("data.jsonl");
   const Program program = spmv_collection(matrices(work), output);

@@ -149,10 +149,10 @@ TEST_CASE("storage: values of the input survive a round trip and can be replaced
     REQUIRE(in_order == tensor.values);
     std::vector<float> values;
     for (double& value : tensor.values) values.push_back(static_cast<float>(value = -2 * value));
-    waco_update_values(&storage.abi(), values.data(), 2);
+    waco_store_values(&storage.abi(), values.data(), 2);
     require_equal(storage.abi(), tensor, format);
     std::vector<float> unpacked(values.size());
-    waco_unpack_values(&storage.abi(), storage.abi().values, unpacked.data(), 3);
+    waco_take_values(&storage.abi(), storage.abi().values, unpacked.data(), 3);
     REQUIRE(unpacked == values);
   }
 }

@@ -52,7 +52,7 @@ inline constexpr int64_t kShortRow = 128;
 std::vector<int64_t> partition(const Storage& storage, int threads, bool may_cut_rows,
                                int64_t short_row = kShortRow);
 
-/// Values in storage order -> `values` in input order (fill dropped); the inverse is waco_update_values.
+/// Values in storage order -> `values` in input order (fill dropped); the inverse is waco_store_values.
 void unpack_values(const Storage& storage, const void* stored_values, int threads,
                    std::vector<double>& values);
 

@@ -63,6 +63,7 @@ int64_t skewed_below(Random& random, int64_t bound, double skew) {
 }
 
 std::vector<int64_t> random_permutation(int64_t n, Random random) {
+  require_memory(n * static_cast<int64_t>(sizeof(int64_t)));
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), 0);
   for (int64_t i = n - 1; i > 0; --i) {

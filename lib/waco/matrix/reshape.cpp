@@ -26,6 +26,7 @@ std::vector<int64_t> shuffled_places(int64_t dim, int64_t block, int64_t window,
                                      uint64_t mode) {
   const int64_t units = dim / block;
   if (window == 0) window = std::max<int64_t>(units, 1);
+  require_memory(dim * static_cast<int64_t>(sizeof(int64_t)));
   std::vector<int64_t> place(static_cast<size_t>(dim));
   for (int64_t i = units * block; i < dim; ++i) place[static_cast<size_t>(i)] = i;
   for (int64_t begin = 0; begin < units; begin += window) {
