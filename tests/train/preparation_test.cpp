@@ -1,6 +1,8 @@
 #include "waco/train/data/preparation.hpp"
 
 #include <catch2/catch.hpp>
+#include <memory>
+#include <set>
 
 #include "small_dataset.hpp"
 #include "waco/base/error.hpp"
@@ -11,6 +13,7 @@
 #include "waco/model/learned/cost_features.hpp"
 #include "waco/pattern/pattern_features.hpp"
 #include "waco/schedule/encoding.hpp"
+#include "waco/train/network/extractor.hpp"
 
 using namespace waco;
 using namespace waco::train;
@@ -79,6 +82,24 @@ TEST_CASE("preparation: groups of clustered rows have the inputs of these", "[tr
     CHECK(prepared.examples[4].features != prepared.examples[5].features);
     CHECK(prepared.examples[4].terms != prepared.examples[2].terms);
   }
+}
+
+TEST_CASE("preparation: groups of one pattern share what an extractor makes of it", "[train]") {
+  TemporaryFolder folder;
+  Records records = load_records({testing::write_small_dataset(folder.path(), 4, 6)}, std::nullopt);
+  Group clustered = records.groups[2];
+  clustered.clustered = true;
+  records.groups.push_back(records.groups[2]);
+  records.groups.push_back(clustered);
+  const MatrixFiles files({folder.path().string()});
+  PreparationOptions options = options_in({}, "conv");
+  options.make_pattern = [](const matrix::SparseTensor&) { return std::make_shared<PreparedPattern>(); };
+  const Preparation prepared = prepare(records.groups, files, options, {});
+  REQUIRE(prepared.examples.size() == 6);
+  std::set<const PreparedPattern*> patterns;
+  for (const Example& example : prepared.examples) patterns.insert(example.pattern.get());
+  CHECK(patterns.size() == 5);
+  CHECK(prepared.examples[4].pattern == prepared.examples[2].pattern);
 }
 
 TEST_CASE("preparation: of several files of a name the one with the pattern is taken", "[train]") {

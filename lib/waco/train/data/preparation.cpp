@@ -146,8 +146,12 @@ class Preparing {
     }
     example.terms = std::move(*terms);
     if (options_.make_pattern) {
-      if (!have()) return;
-      example.pattern = options_.make_pattern(*tensor);
+      const std::string key = pattern_key(group);
+      example.pattern = pattern_of(key);
+      if (!example.pattern) {
+        if (!have()) return;
+        example.pattern = keep_pattern(key, options_.make_pattern(*tensor));
+      }
     } else if (options_.extractor == "human") {
       example.features = model::shape_features(group.dims, group.num_nonzeros);
     } else {
@@ -162,6 +166,24 @@ class Preparing {
     example.group = group;
     encode_points(example);
     results_[at] = std::move(example);
+  }
+
+  static std::string pattern_key(const Group& group) {
+    return fmt::format("{} {} {}", group.matrix_hash, group.clustered, group.cluster_window);
+  }
+
+  /// As another group had it, or null.
+  std::shared_ptr<const PreparedPattern> pattern_of(const std::string& key) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = patterns_.find(key);
+    return found == patterns_.end() ? nullptr : found->second;
+  }
+
+  /// Returns the one that all groups share.
+  std::shared_ptr<const PreparedPattern> keep_pattern(const std::string& key,
+                                                      std::shared_ptr<const PreparedPattern> pattern) {
+    const std::scoped_lock lock(mutex_);
+    return patterns_.try_emplace(key, std::move(pattern)).first->second;
   }
 
   /// The tensor of a group, its rows clustered where the points cluster them; nullopt when it is not to be
@@ -209,6 +231,7 @@ class Preparing {
   const PreparationCache cache_;
   std::map<int, model::Ceilings> borrowed_;  ///< of this machine, by threads
   std::vector<std::optional<Example>> results_;
+  std::map<std::string, std::shared_ptr<const PreparedPattern>> patterns_;
   Progress progress_;
   std::atomic<size_t> next_{0};
   std::atomic<bool> failed_{false};
