@@ -250,18 +250,9 @@ TEST_CASE("cli: calibration says what it lacks", "[cli]") {
   check_refused(waco_tune().with("--calibrate", "--rhs", "64"), 2, "dense index");
   check_refused(waco_tune().with("--calibrate", "--op", "spmv", "--rhs", "64"), 2, "dense index");
 
-  const fs::path alone = bench.work.path("alone");
-  fs::create_directories(alone);
-  fs::copy_file(std::string(WACO_BIN_DIR) + "/waco-tune", alone / "waco-tune");
-  RunOptions options;
-  options.environment = {{"XDG_DATA_HOME", bench.work.path("home")}};
-  const RunResult lonely =
-      run_process({(alone / "waco-tune").string(), "--calibrate", "--model", bench.model}, options);
-  CHECK(lonely.end.code == 1);
-  CHECK(lonely.err.find("--calibrate needs waco-collect") != std::string::npos);
-  const RunResult bare = run_process({(alone / "waco-tune").string(), "--calibrate"}, options);
-  CHECK(bare.end.code == 2);
-  CHECK(bare.err.find("there is no built-in model to calibrate") != std::string::npos);
+  const Program alone = home(waco_tune().with("--calibrate")).copied_to(bench.work.path("alone"));
+  check_refused(Program(alone).with("--model", bench.model), 1, "--calibrate needs waco-collect");
+  check_refused(alone, 2, "there is no built-in model to calibrate");
 }
 
 TEST_CASE("cli: calibration takes matrices whatever their names are", "[cli]") {

@@ -371,16 +371,9 @@ TEST_CASE("cli: a copy that came out empty is no fault", "[cli]") {
 
 TEST_CASE("cli: a collection without its worker fails before it touches anything", "[cli]") {
   Workspace work;
-  const std::string lonely = work.path("waco-collect");
-  std::filesystem::copy_file(std::string(WACO_BIN_DIR) + "/waco-collect", lonely);
   const std::string output = work.path("data.jsonl");
-  RunOptions options;
-  options.environment = collect().environment();
-  const RunResult run =
-      run_process({lonely, work.matrix(), "--op", "spmv", "--threads", "2", "-o", output}, options);
-  INFO(run.err);
-  CHECK(run.end.code == 1);
-  CHECK(run.err.find("waco-worker is missing") != std::string::npos);
+  check_refused(collect().copied_to(work.path("bin")).with(work.matrix(), "--op", "spmv", "-o", output), 1,
+                "waco-worker is missing");
   CHECK_FALSE(std::filesystem::exists(output));
 }
 

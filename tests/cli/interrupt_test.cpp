@@ -240,10 +240,9 @@ TEST_CASE("cli: a list ends where the machine fails, and goes on where an input 
   const Workspace work;
   const std::string results = work.path("results.jsonl");
   const std::string list = work.write("list", work.matrix() + "\nsynthetic: stencil2d n=20\n");
-  const std::vector<std::string> arguments{"--list", list,       "--op",  "spmv", "--model",
-                                           "none",   "--effort", "quick", "-o",   results};
-  Program program = waco_tune();
-  for (const std::string& argument : arguments) program.with(argument);
+  Program program = waco_tune()
+                        .with("--list", list, "--op", "spmv", "--model", "none")
+                        .with("--effort", "quick", "-o", results);
   const std::string unless_check =
       R"(for last; do :; done; grep -q waco_openmp_check "$last" || )";  // which says that OpenMP is there
 
@@ -257,11 +256,7 @@ TEST_CASE("cli: a list ends where the machine fails, and goes on where an input 
     CHECK(lines_of(results).empty());
   }
   SECTION("the worker is missing") {
-    std::filesystem::create_directory(work.path("bin"));
-    std::filesystem::copy_file(std::string(WACO_BIN_DIR) + "/waco-tune", work.path("bin/waco-tune"));
-    std::vector<std::string> command{work.path("bin/waco-tune"), "--threads", "2"};
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    const RunResult run = run_process(command);
+    const RunResult run = program.copied_to(work.path("bin")).run();
     INFO(run.err);
     CHECK(run.end.code == 1);
     CHECK(run.err.find("waco-worker is missing") == run.err.rfind("waco-worker is missing"));
@@ -305,19 +300,18 @@ END
 done
 exec c++ "$@"
 )");
-  std::filesystem::copy_file(std::string(WACO_BIN_DIR) + "/waco-tune", work.path("bin/waco-tune"));
   write_script("bin/waco-worker",
                "mkdir \"$loads.started\" || exit 1\nexec '" WACO_BIN_DIR "/waco-worker'\n");
   const std::string plan = work.path("plan.json");
-  std::vector<std::string> command{work.path("bin/waco-tune"), work.matrix(), "--threads=2", "--model=none"};
+  Program program = waco_tune().copied_to(work.path("bin"));
+  program.with(work.matrix(), "--model", "none", "-o", plan);
   for (const char* split : {"2", "4", "8"})
-    command.push_back(
+    program.with(
         fmt::format("--schedule=spmv f32 | A: i1:U k:C i0:U [i/{}] | loop: i1 k i0 | par: serial", split));
-  command.insert(command.end(), {"--compiler=ending-c++", "-o", plan});
-  RunOptions options;
-  options.environment = {{"PATH", work.path("bin") + ":" + std::getenv("PATH")},
-                         {"XDG_CACHE_HOME", work.path("cache")}};
-  const RunResult run = run_process(command, options);
+  program.with("--compiler", "ending-c++")
+      .environment("PATH", work.path("bin") + ":" + std::getenv("PATH"))
+      .environment("XDG_CACHE_HOME", work.path("cache"));
+  const RunResult run = program.run();
   INFO(run.err);
   CHECK(run.end.code == 4);  // by hand, and it crashed
   const json document = parse_file(plan);

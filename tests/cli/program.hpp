@@ -37,6 +37,14 @@ class Program {
     environment_[name] = value;
     return *this;
   }
+  /// The same run of a copy in `folder`, beside which no other program lies.
+  Program copied_to(const std::filesystem::path& folder) const {
+    Program copy = *this;
+    copy.arguments_[0] = (folder / std::filesystem::path(arguments_[0]).filename()).string();
+    std::filesystem::create_directories(folder);
+    std::filesystem::copy_file(arguments_[0], copy.arguments_[0]);
+    return copy;
+  }
   std::vector<std::string> arguments() const { return arguments_; }
   const std::map<std::string, std::string>& environment() const { return environment_; }
   RunResult run(double timeout_s = 300) const {

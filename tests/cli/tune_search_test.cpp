@@ -48,19 +48,12 @@ void edit_manifest(const std::string& model, const std::function<void(json&)>& e
 
 /// A copy of waco-tune with places for built-in models and for the user's own, empty at first.
 struct Installed {
-  Installed() {
-    std::filesystem::create_directories(work.path("bin"));
-    std::filesystem::copy_file(std::string(WACO_BIN_DIR) + "/waco-tune", program);
-  }
   /// The model that ranks by default, or with `more` options. The program has to say `expected_warning`; when
   /// that is empty, nothing about another model.
   std::string ranked(const std::string& expected_warning, const std::vector<std::string>& more = {}) const {
-    RunOptions options;
-    options.environment = {{"XDG_DATA_HOME", home}};
-    std::vector<std::string> arguments{program, matrix, "--op",      "spmv", "--effort",
-                                       "none",  "-q",   "--threads", "2",    "--json"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const RunResult result = run_process(arguments, options);
+    Program program = tune;
+    for (const std::string& option : more) program.with(option);
+    const RunResult result = program.run();
     INFO(expected_warning << "\n" << result.err);
     REQUIRE(result.ok());
     if (expected_warning.empty()) CHECK(result.err.find("instead") == std::string::npos);
@@ -69,9 +62,9 @@ struct Installed {
   }
 
   Workspace work;
-  std::string matrix = work.matrix(), program = work.path("bin/waco-tune"),
-              built_in = work.path("share/waco/models/spmv"), home = work.path("home"),
-              users = home + "/waco/models/spmv";
+  std::string matrix = work.matrix(), built_in = work.path("share/waco/models/spmv"),
+              home = work.path("home"), users = home + "/waco/models/spmv";
+  Program tune = rank(matrix).with("-q").environment("XDG_DATA_HOME", home).copied_to(work.path("bin"));
 };
 
 }  // namespace
