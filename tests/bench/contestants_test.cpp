@@ -176,8 +176,7 @@ TEST_CASE("contestants: a peer without memory to look at the matrix is absent", 
 TEST_CASE("contestants: what the machine did to a compiler is no result of the kernel", "[bench]") {
   Record record = spmv_record();
   const TemporaryFolder folder;
-  const measure::testing::CompilerScript script(
-      "unlucky-c++", "case \"$*\" in *kernel.cpp*) kill -KILL $$;; *) exec c++ \"$@\";; esac\n");
+  const measure::testing::CompilerScript script("unlucky-c++", "is_kernel && kill -KILL $$");
   const measure::KernelCache cache(measure::Compiler::find("unlucky-c++"), folder.path() / "kernels");
   Contestants contest(random_matrix(), cache, record);
   CHECK_THROWS_WITH(contest.add_fixed_csr(kFixedCsr), Catch::Contains("free memory"));

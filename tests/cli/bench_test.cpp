@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <map>
 #include <sstream>
 
@@ -288,25 +287,14 @@ TEST_CASE("cli: waco-bench says where it can't pin its threads", "[cli]") {
 
 TEST_CASE("cli: waco-bench ends with code 4 where the given kernel crashes", "[cli]") {
   const Workspace work;
-  std::filesystem::create_directory(work.path("bin"));
+  Program program =
+      bench().with(work.matrix(), "--schedule", "spmv f32 | A: i:U k:C | loop: i k | par: serial");
   // Its kernels but fixed_csr's, which is compiled with -ffast-math, end whoever loads them.
-  const std::string script = work.write("bin/crashing-c++", R"(#!/bin/sh
-case "$*" in *-ffast-math*) exec c++ "$@" ;; esac
-for a; do
-  case $a in *kernel.cpp)
-    grep -q 'int waco_kernel(' "$a" &&
-      echo '__attribute__((constructor)) static void end() { __builtin_trap(); }' >> "$a" ;;
-  esac
-done
-exec c++ "$@"
-)");
-  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
-  check_refused(bench()
-                    .with(work.matrix(), "--schedule", "spmv f32 | A: i:U k:C | loop: i k | par: serial")
-                    .with("--peers", "none", "--effort", "quick", "--compiler", "crashing-c++")
-                    .environment("PATH", work.path("bin") + ":" + std::getenv("PATH"))
-                    .environment("XDG_CACHE_HOME", work.path("cache")),
-                4, "no plan could be verified");
+  program.with("--peers", "none", "--effort", "quick").use_compiler(work.path(""), R"(
+    case "$*" in *-ffast-math*) exec c++ "$@" ;; esac
+    is_kernel && grep -q 'int waco_kernel(' "$source" &&
+      echo '__attribute__((constructor)) static void end() { __builtin_trap(); }' >> "$source")");
+  check_refused(program, 4, "no plan could be verified");
 }
 
 TEST_CASE("cli: waco-bench times each matrix with its own plan of a list", "[cli]") {

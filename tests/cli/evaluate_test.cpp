@@ -105,8 +105,7 @@ TEST_CASE("cli: an evaluation counts the compiling of a plan that was only ranke
   const Workspace work;
   const std::string matrix = work.matrix(10, 10, 0.3), folder = work.path("e"), here = "e/spmv1-closed-form/";
   // Everything has been run: this program only tells what it was asked.
-  fs::create_directories(work.path("bin"));
-  fs::permissions(work.write("bin/waco-tune", "#!/bin/sh\necho \"$@\" >&2\n"), fs::perms::owner_all);
+  write_script(work.path("bin"), "waco-tune", "echo \"$@\" >&2\n");
   fs::create_directories(work.path(here + "contest"));
   const auto write_way = [&](const std::string& way, const json& baseline, bool verified) {
     work.write(here + way + ".jsonl",
@@ -307,10 +306,8 @@ TEST_CASE("cli: an evaluation uses the programs that were built in its tree", "[
   CHECK(nothing.err.find(root + "/build-release/bin/waco-tune") != std::string::npos);
   // Programs that only tell their names.
   for (const std::string folder : {"build", "build-release"}) {
-    fs::create_directories(root + "/" + folder + "/bin");
     const std::string program =
-        work.write("tree/" + folder + "/bin/waco-tune", "#!/bin/sh\necho \"$0\" >&2; exit 1\n");
-    fs::permissions(program, fs::perms::owner_all);
+        write_script(root + "/" + folder + "/bin", "waco-tune", "echo \"$0\" >&2; exit 1\n");
     const RunResult failed = run();
     INFO(failed.err);
     CHECK(failed.end.code == 1);

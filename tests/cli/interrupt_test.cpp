@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <future>
 #include <map>
 #include <set>
@@ -28,19 +27,6 @@ void check_outputs(const Workspace& work) {
       CHECK(text.substr(text.size() - 36).find("WACO_DECLARATIONS_ONLY */") != std::string::npos);
     }
   }
-}
-
-/// The program gets a compiler that runs lines of shell before each kernel, and an empty cache. `$note` is a
-/// file name for them.
-void set_compiler(Program& program, const Workspace& work, const std::string& before_kernel) {
-  std::filesystem::create_directory(work.path("bin"));
-  const std::string script = work.write("bin/odd-c++", "#!/bin/sh\nnote='" + work.path("note") +
-                                                           "'\ncase \"$*\" in *kernel.cpp*)\n" +
-                                                           before_kernel + "\nesac\nexec c++ \"$@\"\n");
-  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
-  program.with("--compiler", "odd-c++")
-      .environment("PATH", work.path("bin") + ":" + std::getenv("PATH"))
-      .environment("XDG_CACHE_HOME", work.path("cache"));
 }
 
 /// The document on stdout is of a run that the budget ended, with a verified answer.
@@ -167,8 +153,9 @@ TEST_CASE("cli: a run that was stopped before it found a plan leaves an older on
   const std::string plan = work.path("plan.json");
   REQUIRE(waco_tune().with(work.matrix(), "--op", "spmv", "--effort", "none", "-o", plan).run().ok());
   const std::string content = read_file(plan);
-  Program program = waco_tune().with(work.matrix(), "--op", "spmv", "-o", plan);
-  set_compiler(program, work, "sleep 20 ;;");
+  const Program program = waco_tune()
+                              .with(work.matrix(), "--op", "spmv", "-o", plan)
+                              .use_compiler(work.path(""), "is_kernel && sleep 20");
   const SignalledRun run = signal_when(program, SIGTERM, says("ranked "));
   INFO(run.err);
   CHECK(run.in_time);
@@ -182,7 +169,8 @@ TEST_CASE("cli: a run whose last rounds of neighbours the budget left out says s
   Program program = waco_tune().with(work.matrix(), "--op", "spmv", "--top", "2", "--model", "none",
                                      "--budget", "8", "--json");
   // Neighbours compile until the time for them is over.
-  set_compiler(program, work, "echo x >> \"$note\"; [ $(wc -l < \"$note\") -le 4 ] || sleep 7 ;;");
+  program.use_compiler(work.path(""), R"(is_kernel && echo x >> "$NOTE" &&
+    { [ $(wc -l < "$NOTE") -le 4 ] || sleep 7; })");
   check_out_of_time(program.run());
 }
 
@@ -199,9 +187,10 @@ TEST_CASE("cli: what the machine kept from being compiled is done again", "[cli]
     program.with(
         fmt::format("--schedule=spmv f32 | A: i1:U k:C i0:U [i/{}] | loop: i1 k i0 | par: serial", split));
   // The check for OpenMP, fixed_csr and a candidate are compiled; then the disk is full, until there is room.
-  set_compiler(program, work, R"(
-    for n in 1 2 3; do mkdir "$note.$n" 2> /dev/null && exec c++ "$@"; done
-    test -e "$note.room" || { echo 'as: No space left on device' >&2; exit 1; })");
+  program.use_compiler(work.path(""), R"(if is_kernel; then
+    for n in 1 2 3; do mkdir "$NOTE.$n" 2> /dev/null && exec c++ "$@"; done
+    test -e "$NOTE.room" || { echo 'as: No space left on device' >&2; exit 1; }
+  fi)");
   const RunResult full = program.run();
   INFO(full.err);
   CHECK(full.end.code == 1);
@@ -224,7 +213,7 @@ TEST_CASE("cli: without a cache folder the inputs of a list share their kernels"
   const std::string list = work.write("list", "synthetic: stencil2d n=20\nsynthetic: stencil2d n=21\n");
   Program program = waco_tune().with("--list", list, "--op", "spmv", "--model", "none");
   program.with("--schedule", "spmv f32 | A: i:U k:C | loop: i k | par: i static x2");
-  set_compiler(program, work, "echo x >> \"$note\" ;;");
+  program.use_compiler(work.path(""), "is_kernel && echo x >> \"$NOTE\"");
   program.environment("XDG_CACHE_HOME", "/dev/null").environment("TMPDIR", work.path(""));
   const RunResult run = program.run();
   INFO(run.err);
@@ -243,11 +232,10 @@ TEST_CASE("cli: a list ends where the machine fails, and goes on where an input 
   Program program = waco_tune()
                         .with("--list", list, "--op", "spmv", "--model", "none")
                         .with("--effort", "quick", "-o", results);
-  const std::string unless_check =
-      R"(for last; do :; done; grep -q waco_openmp_check "$last" || )";  // which says that OpenMP is there
 
   SECTION("the compiler finds the disk full") {
-    set_compiler(program, work, unless_check + "{ echo 'as: No space left on device' >&2; exit 1; }");
+    program.use_compiler(work.path(""), R"(is_kernel && ! is_openmp_check &&
+      { echo 'as: No space left on device' >&2; exit 1; })");
     const RunResult run = program.run();
     INFO(run.err);
     CHECK(run.end.code == 1);
@@ -264,7 +252,8 @@ TEST_CASE("cli: a list ends where the machine fails, and goes on where an input 
     CHECK(lines_of(results).empty());
   }
   SECTION("the compiler of fixed_csr was killed, as where the first input leaves it no memory") {
-    set_compiler(program, work, unless_check + "{ mkdir \"$note\" 2> /dev/null && kill -KILL $$; }");
+    program.use_compiler(work.path(""), R"(is_kernel && ! is_openmp_check &&
+      mkdir "$NOTE" 2> /dev/null && kill -KILL $$)");
     const RunResult run = program.run();
     INFO(run.err);
     CHECK(run.end.code == 6);
@@ -278,39 +267,24 @@ TEST_CASE("cli: a list ends where the machine fails, and goes on where an input 
 
 TEST_CASE("cli: a machine that fails in mid-run leaves what was verified", "[cli]") {
   const Workspace work;
-  const auto write_script = [&](const std::string& name, const std::string& text) {
-    const std::string loads = "#!/bin/sh\nloads='" + work.path("loads") + "'\n";
-    std::filesystem::permissions(work.write(name, loads + text), std::filesystem::perms::owner_all);
-  };
-  // The third kernel that a worker loads, fixed_csr's being the first, ends it; and no worker starts again.
-  std::filesystem::create_directory(work.path("bin"));
-  write_script("bin/ending-c++", R"(
-for a; do
-  case $a in *kernel.cpp)
-    cat >> "$a" <<END
-#include <fcntl.h>
-#include <unistd.h>
-__attribute__((constructor)) static void count_loads() {
-  const int file = open("$loads", O_WRONLY | O_CREAT | O_APPEND, 0600);
-  if (write(file, "x", 1) != 1 || lseek(file, 0, SEEK_CUR) == 3) __builtin_trap();
-  close(file);
-}
-END
-  esac
-done
-exec c++ "$@"
-)");
-  write_script("bin/waco-worker",
-               "mkdir \"$loads.started\" || exit 1\nexec '" WACO_BIN_DIR "/waco-worker'\n");
   const std::string plan = work.path("plan.json");
   Program program = waco_tune().copied_to(work.path("bin"));
   program.with(work.matrix(), "--model", "none", "-o", plan);
   for (const char* split : {"2", "4", "8"})
     program.with(
         fmt::format("--schedule=spmv f32 | A: i1:U k:C i0:U [i/{}] | loop: i1 k i0 | par: serial", split));
-  program.with("--compiler", "ending-c++")
-      .environment("PATH", work.path("bin") + ":" + std::getenv("PATH"))
-      .environment("XDG_CACHE_HOME", work.path("cache"));
+  // The third kernel that a worker loads, fixed_csr's being the first, ends it; and no worker starts again.
+  program.use_compiler(work.path(""), R"(is_kernel && cat >> "$source" <<END
+#include <fcntl.h>
+#include <unistd.h>
+__attribute__((constructor)) static void count_loads() {
+  const int file = open("$NOTE", O_WRONLY | O_CREAT | O_APPEND, 0600);
+  if (write(file, "x", 1) != 1 || lseek(file, 0, SEEK_CUR) == 3) __builtin_trap();
+  close(file);
+}
+END)");
+  write_script(work.path("bin"), "waco-worker",
+               "mkdir \"$NOTE.started\" || exit 1\nexec '" WACO_BIN_DIR "/waco-worker'\n");
   const RunResult run = program.run();
   INFO(run.err);
   CHECK(run.end.code == 4);  // by hand, and it crashed

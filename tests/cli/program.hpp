@@ -9,6 +9,7 @@
 
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -16,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "../compiler_script.hpp"
 #include "waco/base/clock.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/process.hpp"
@@ -36,6 +38,15 @@ class Program {
   Program& environment(const std::string& name, const std::string& value) {
     environment_[name] = value;
     return *this;
+  }
+  /// With a stand-in that write_compiler() makes for the compiler, and an empty cache, both in `folder`. For
+  /// its lines `$NOTE` names a file there, `note`.
+  Program& use_compiler(const std::filesystem::path& folder, const std::string& before_exec) {
+    write_compiler(folder / "bin", "odd-c++", before_exec);
+    return with("--compiler", "odd-c++")
+        .environment("PATH", (folder / "bin").string() + ":" + std::getenv("PATH"))
+        .environment("XDG_CACHE_HOME", (folder / "cache").string())
+        .environment("NOTE", (folder / "note").string());
   }
   /// The same run of a copy in `folder`, beside which no other program lies.
   Program copied_to(const std::filesystem::path& folder) const {

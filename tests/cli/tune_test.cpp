@@ -1,7 +1,6 @@
 // The main job through the real program: documents, plans and kernels.
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <sstream>
 
 #include "program.hpp"
@@ -193,23 +192,11 @@ TEST_CASE("cli: the kernel of CSR is emitted when the verdict is to stay on CSR"
 TEST_CASE("cli: code 4 and no outputs when every kernel is wrong", "[cli]") {
   const Workspace work;
   const std::string matrix = work.matrix(), plan = work.path("plan.json"), kernel = work.path("kernel.cpp");
-  std::filesystem::create_directory(work.path("bin"));
-  // Compiles kernels that compute nothing. It is found in PATH: commands are split at blanks.
-  const std::string script = work.write("bin/spoiling-c++", R"(#!/bin/sh
-for a; do
-  case $a in *kernel.cpp)
-    sed -i 's/extern "C" int waco_kernel(/static int unused(/' "$a"
-    echo 'extern "C" int waco_kernel(void*, void*) { return 0; }' >> "$a" ;;
-  esac
-done
-exec c++ "$@"
-)");
-  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
-  const std::string path = work.path("bin") + ":" + std::getenv("PATH");
+  // Compiles kernels that compute nothing.
   const auto spoiled = [&](Program program) {
-    return program.with("--compiler", "spoiling-c++")
-        .environment("PATH", path)
-        .environment("XDG_CACHE_HOME", work.path("cache"));
+    return program.use_compiler(work.path(""), R"(is_kernel && {
+      sed -i 's/extern "C" int waco_kernel(/static int unused(/' "$source"
+      echo 'extern "C" int waco_kernel(void*, void*) { return 0; }' >> "$source"; })");
   };
   check_refused(
       spoiled(waco_tune().with(matrix, "--op", "spmv", "--effort", "quick", "-o", plan, "--emit", kernel)), 4,

@@ -77,20 +77,19 @@ TEST_CASE("compiler: an unusable command has the compiler's exit code", "[measur
 TEST_CASE("compiler: a compiler without OpenMP is refused with the compiler's exit code", "[measure]") {
   const CompilerScript script("c++-without-openmp",
                               "for a; do if [ \"$a\" = -fopenmp ]; then echo 'error: no OpenMP here' >&2; "
-                              "exit 1; fi; done\nexec c++ \"$@\"\n");
+                              "exit 1; fi; done");
   check_refused("c++-without-openmp", "no OpenMP here");
 }
 
 TEST_CASE("compiler: one that writes nothing is refused with the compiler's exit code", "[measure]") {
-  const CompilerScript script("idle-c++", "case \"$*\" in *kernel.cpp*) exit 0 ;; esac\nexec c++ \"$@\"\n");
+  const CompilerScript script("idle-c++", "is_kernel && exit 0");
   check_refused("idle-c++", "wrote nothing");
 }
 
 TEST_CASE("compiler: one that hangs is not waited for when a stop is requested", "[measure]") {
   const TemporaryFolder folder;
   const CompilerScript script("mute-c++",
-                              "case \"$*\" in *kernel.cpp*) ;; *) [ -z \"$WACO_TEST_TALKS\" ] || exec c++ "
-                              "\"$@\" ;; esac\nexec sleep 100\n");
+                              "if is_kernel || [ -z \"$WACO_TEST_TALKS\" ]; then exec sleep 100; fi");
   const auto start = std::chrono::steady_clock::now();
   CHECK_THROWS_AS(Compiler::find("mute-c++", StopToken().with_budget(0.2)), Stopped);
   {
@@ -118,7 +117,7 @@ TEST_CASE("kernel_cache: source, flags and compiler all make the key", "[measure
   CHECK(entry.cache.key(answer(42)) != entry.cache.key(answer(43)));
   CHECK(entry.cache.key(answer(42)) != entry.cache.key(other_flags));
 
-  const CompilerScript script("wrapper", "exec c++ \"$@\"\n");
+  const CompilerScript script("wrapper");
   const KernelCache wrapped(Compiler::find("wrapper"), entry.folder.path() / "kernels");
   CHECK(wrapped.key(answer(42)) != entry.cache.key(answer(42)));
 }
@@ -167,8 +166,7 @@ TEST_CASE("kernel_cache: a source error is a diagnostic that names it, and leave
 
 TEST_CASE("kernel_cache: a compiler that hangs is stopped at the limit", "[measure]") {
   const TemporaryFolder folder;
-  const CompilerScript script("slow-c++",
-                              "case \"$*\" in *kernel.cpp*) sleep 600;; *) exec c++ \"$@\";; esac\n");
+  const CompilerScript script("slow-c++", "is_kernel && sleep 600");
   const KernelCache cache(Compiler::find("slow-c++"), folder.path() / "kernels");
   const CompiledKernel kernel = cache.get(answer(1), 0.3);
   CHECK_FALSE(kernel.ok());
@@ -185,8 +183,7 @@ TEST_CASE("kernel_cache: what the machine did to a compiler is no fault of the s
       "echo 'cc1plus: out of memory allocating 65536 bytes after a total of 1 bytes' >&2; exit 1",
       "echo 'kernel.cpp: Stale file handle' >&2; exit 1");
   INFO(failure);
-  const CompilerScript script("unlucky-c++",
-                              "case \"$*\" in *kernel.cpp*) " + failure + ";; *) exec c++ \"$@\";; esac\n");
+  const CompilerScript script("unlucky-c++", "is_kernel && { " + failure + "; }");
   const KernelCache cache(Compiler::find("unlucky-c++"), folder.path() / "kernels");
   const CompiledKernel kernel = cache.get(answer(1), 60);
   CHECK_FALSE(kernel.ok());

@@ -47,7 +47,7 @@ TEST_CASE("remembered_target: a compiler is asked once a day", "[measure]") {
 
 TEST_CASE("remembered_target: scripts around compilers are always asked", "[measure]") {
   const OwnCache cache;
-  const testing::CompilerScript script("my-c++", "exec g++ \"$@\"\n");
+  const testing::CompilerScript script("my-c++", "exec g++ \"$@\"");
   CHECK(remembered_target("my-c++").fingerprint == compiler_target("g++").fingerprint);
   fs::create_directories(cache.folder.path() / "waco");
   CHECK(cache.files().empty());

@@ -1,10 +1,9 @@
 // Kernels that compile at once, for tests of the cache.
 #pragma once
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 
+#include "../compiler_script.hpp"
 #include "../scoped_variable.hpp"
 #include "waco/base/files.hpp"
 #include "waco/measure/kernel_cache.hpp"
@@ -22,16 +21,13 @@ inline CompileRequest answer(int number) {
   return {"extern \"C\" int answer() { return " + std::to_string(number) + "; }\n", "-O1"};
 }
 
-/// A script that a compiler command may name for as long as this lives. It is found in PATH: the path of a
-/// folder may have blanks, at which commands are split.
+/// What write_compiler() writes, which a compiler command may name for as long as this lives. It is found in
+/// PATH: the path of a folder may have blanks, at which commands are split.
 class CompilerScript {
  public:
-  /// `text` follows the line of the shell.
-  CompilerScript(const std::string& name, const std::string& text)
+  explicit CompilerScript(const std::string& name, const std::string& before_exec = "")
       : path_("PATH", folder_.path().string() + ":" + std::getenv("PATH")) {
-    const std::filesystem::path script = folder_.path() / name;
-    std::ofstream(script) << "#!/bin/sh\n" << text;
-    std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+    write_compiler(folder_.path(), name, before_exec);
   }
 
  private:

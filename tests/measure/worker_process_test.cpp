@@ -3,8 +3,8 @@
 
 #include <catch2/catch.hpp>
 #include <chrono>
-#include <fstream>
 
+#include "../compiler_script.hpp"
 #include "waco/base/files.hpp"
 
 using namespace waco;
@@ -12,10 +12,9 @@ using namespace waco::measure;
 
 TEST_CASE("worker_process: a message that came while nobody looked is no timeout", "[measure]") {
   const TemporaryFolder folder;
-  const std::filesystem::path script = folder.path() / "worker";
   // On its channel: the length of the message, 7 bytes, and the message. Then it waits for an answer.
-  std::ofstream(script) << "#!/bin/sh\nprintf '\\007\\000\\000\\000{\"n\":1}' >&3\nread answer <&3\n";
-  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  const std::filesystem::path script =
+      write_script(folder.path(), "worker", "printf '\\007\\000\\000\\000{\"n\":1}' >&3\nread answer <&3\n");
   const int no_tensor = 0;
   WorkerProcess worker(script, no_tensor, 1);
   nlohmann::json message;
