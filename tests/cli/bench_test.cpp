@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
-#include <sstream>
 
 #include "../model/learned/random_model.hpp"
 #include "program.hpp"
@@ -221,58 +220,35 @@ TEST_CASE("cli: waco-bench times a given schedule or plan without tuning", "[cli
   Workspace work;
   const std::string matrix = work.matrix();
   const std::string text = "spmv f32 | A: i1:U k:C i0:U [i/2] | loop: i1 k i0 | par: i1 static x2";
-  const RunResult given =
-      bench().with(matrix, "--schedule", text, "--peers", "none", "--effort", "quick", "--jsonl").run();
-  INFO(given.err);
-  REQUIRE(given.ok());
-  CHECK(json::parse(given.out).at("plan") == text);
+  const auto timed = [&](const std::string& option, const std::string& value) {
+    return document_of(
+        bench().with(matrix, option, value, "--peers", "none", "--effort", "quick", "--jsonl"));
+  };
+  CHECK(timed("--schedule", text).at("plan") == text);
 
-  REQUIRE(waco_tune()
-              .with(matrix, "--schedule", text, "--effort", "none", "-o", work.path("plan.json"))
-              .run()
-              .ok());
-  const RunResult planned =
-      bench()
-          .with(matrix, "--plan", work.path("plan.json"), "--peers", "none", "--effort", "quick", "--jsonl")
-          .run();
-  INFO(planned.err);
-  REQUIRE(planned.ok());
-  CHECK(json::parse(planned.out).at("plan") == text);
+  const std::string plan = work.path("plan.json");
+  run_well(waco_tune().with(matrix, "--schedule", text, "--effort", "none", "-o", plan));
+  CHECK(timed("--plan", plan).at("plan") == text);
 
   // Where the answer was to stay on CSR, that is timed as fixed_csr is.
   const std::string stay = work.path("stay.json");
-  REQUIRE(waco_tune().with(matrix, "--op", "spmv", "--calls", "0", "-o", stay).run().ok());
-  const RunResult baseline =
-      bench().with(matrix, "--plan", stay, "--peers", "none", "--effort", "quick", "--jsonl").run();
-  INFO(baseline.err);
-  REQUIRE(baseline.ok());
-  CHECK(json::parse(baseline.out).at("plan") == "fixed_csr");
+  run_well(waco_tune().with(matrix, "--op", "spmv", "--calls", "0", "-o", stay));
+  CHECK(timed("--plan", stay).at("plan") == "fixed_csr");
 
   // A plan that was found for one thread is timed beside others on two, which the record says.
   const std::string narrow = work.path("narrow.json");
-  REQUIRE(Program("waco-tune")
-              .with("--threads", "1", matrix, "--op", "spmv", "--effort", "none", "-o", narrow)
-              .run()
-              .ok());
-  const RunResult other =
-      bench().with(matrix, "--plan", narrow, "--peers", "none", "--effort", "quick", "--jsonl").run();
-  INFO(other.err);
-  REQUIRE(other.ok());
-  CHECK(json::parse(other.out).at("warnings").dump().find("was found for 1 thread, and is timed with 2") !=
-        std::string::npos);
+  run_well(
+      Program("waco-tune").with("--threads", "1", matrix, "--op", "spmv", "--effort", "none", "-o", narrow));
+  CHECK_THAT(timed("--plan", narrow).at("warnings").dump(),
+             Catch::Contains("was found for 1 thread, and is timed with 2"));
 
   const std::string wide = "spmv f32 | A: i:U k:C | loop: i k | par: i static x4";
   check_refused(bench().with(matrix, "--schedule", wide), 1, "runs on 4 threads, 2 are allowed");
 
   // waco-tune takes it with --max-fill.
   const std::string filled = "spmv f32 | A: i1:U k:C i0:U [i/32] | loop: i1 k i0 | par: i1 static x2";
-  const RunResult dense = bench()
-                              .with(work.matrix(200, 160, 0.002), "--schedule", filled)
-                              .with("--peers", "none", "--effort", "quick", "--jsonl")
-                              .run();
-  INFO(dense.err);
-  REQUIRE(dense.ok());
-  CHECK(json::parse(dense.out).at("plan") == filled);
+  work.matrix(200, 160, 0.002);  // in the place of the other
+  CHECK(timed("--schedule", filled).at("plan") == filled);
 }
 
 TEST_CASE("cli: waco-bench says where it can't pin its threads", "[cli]") {
@@ -302,18 +278,11 @@ TEST_CASE("cli: waco-bench times each matrix with its own plan of a list", "[cli
   const std::string first = work.matrix();
   std::filesystem::rename(first, work.path("first.mtx"));
   const std::string second = work.matrix(80, 90, 0.05), results = work.path("results.jsonl");
-  const auto tuned = waco_tune()
-                         .with(work.path("first.mtx"), second, "--op", "spmv", "--effort", "none")
-                         .with("--model", "none", "-o", results)
-                         .run();
-  INFO(tuned.err);
-  REQUIRE(tuned.ok());
+  run_well(waco_tune()
+               .with(work.path("first.mtx"), second, "--op", "spmv", "--effort", "none")
+               .with("--model", "none", "-o", results));
   std::map<std::string, std::string> plans;
-  std::ifstream in(results);
-  for (std::string line; std::getline(in, line);) {
-    const json plan = json::parse(line);
-    plans[plan.at("matrix").at("hash")] = plan.at("best").at("plan");
-  }
+  for (const json& plan : lines_of(results)) plans[plan.at("matrix").at("hash")] = plan.at("best").at("plan");
   REQUIRE(plans.size() == 2);
   const std::string stranger =
       work.write("stranger.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 1\n2 2 1\n");
@@ -326,10 +295,9 @@ TEST_CASE("cli: waco-bench times each matrix with its own plan of a list", "[cli
   INFO(result.err);
   CHECK(result.end.code == 6);
   CHECK(result.err.find("results.jsonl: holds no plan of spmv f32 for " + stranger) != std::string::npos);
-  REQUIRE(lines(result.out) == 2);
-  std::istringstream records(result.out);
-  for (std::string line; std::getline(records, line);) {
-    const json record = json::parse(line);
+  const std::vector<json> records = documents_of(result.out);
+  REQUIRE(records.size() == 2);
+  for (const json& record : records) {
     CHECK(record.at("plan") == plans.at(record.at("matrix").at("hash")));
     CHECK(record.at("plan_origin") == json{{"source", results},
                                            {"cost_model", "closed-form"},
@@ -345,17 +313,15 @@ TEST_CASE("cli: waco-bench tunes with the model and search of waco-tune", "[cli]
   Workspace work;
   const std::string matrix = work.matrix(), model = work.path("model"), index = work.path("index");
   test::write_random_model(model, schedule::Op::kSpmv);
-  REQUIRE(Program("waco-index").with(model, "--threads", "2", "--vertices", "300", "-o", index).run().ok());
+  make_index(model, index, 300);
   for (const auto& options : std::vector<std::vector<std::string>>{
            {}, {"--model", "none"}, {"--model", model}, {"--model", model, "--index", index}}) {
     Program timing = bench().with(matrix, "--op", "spmv", "--effort", "quick", "--peers", "none", "--jsonl");
     Program ranking = waco_tune().with(matrix, "--op", "spmv", "--effort", "none", "--json");
     for (const std::string& option : options) timing.with(option), ranking.with(option);
-    const RunResult timed = timing.with("--top", "2").run(), ranked = ranking.run();
-    INFO(fmt::format("{}", fmt::join(options, " ")) << "\n" << timed.err << ranked.err);
-    REQUIRE(timed.ok());
-    REQUIRE(ranked.ok());
-    const json origin = json::parse(timed.out).at("plan_origin"), plan = json::parse(ranked.out);
+    const RunResult timed = run_well(timing.with("--top", "2"));
+    INFO(fmt::format("{}", fmt::join(options, " ")) << "\n" << timed.err);
+    const json origin = json::parse(timed.out).at("plan_origin"), plan = document_of(ranking);
     CHECK(origin.at("source") == "tuning");
     CHECK(origin.at("cost_model") == plan.at("cost_model"));
     CHECK(origin.at("search") == plan.at("search"));

@@ -16,21 +16,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-void make_index(const std::string& model) {
-  const RunResult index =
-      Program("waco-index").with(model, "--threads", "2", "--vertices", "300", "-o", model + "/index").run();
-  INFO(index.err);
-  REQUIRE(index.ok());
-}
-
 /// A model of another machine with its index, some small matrices on both sides of the split, and a home.
 struct Bench {
   Bench() {
     test::write_random_model(model, schedule::Op::kSpmv);
-    json manifest = parse_file(model + "/model.json");
-    manifest["machine"]["cpu"] = "a CPU of somebody else";
-    work.write("model/model.json", manifest.dump());
-    make_index(model);
+    test::edit_manifest(model, [](auto& manifest) { manifest["machine"]["cpu"] = "a CPU of somebody else"; });
+    make_index(model, model + "/index", 300);
     std::string text;
     int training = 0, validation = 0;
     for (int n = 20; training < 5 || validation < 3; ++n) {
@@ -91,10 +82,7 @@ struct Bench {
   json tuned(const std::string& matrix, const std::string& named = "") const {
     Program program = waco_tune().with(matrix, "--op", "spmv", "--effort", "none", "--json");
     if (!named.empty()) program.with("--model", named);
-    const RunResult result = program.environment("XDG_DATA_HOME", work.path("home")).run();
-    INFO(result.err);
-    REQUIRE(result.ok());
-    return json::parse(result.out);
+    return document_of(program.environment("XDG_DATA_HOME", work.path("home")));
   }
 
   Workspace work;
@@ -109,7 +97,7 @@ TEST_CASE("cli: a calibrated model is this machine's, and is taken from then on"
   fs::create_directories(bench.work.path("home/waco/models"));
   // The user's own, of this machine, and one of another, as where machines share a home folder.
   test::write_random_model(bench.users_model(), schedule::Op::kSpmv, 2);
-  make_index(bench.users_model());
+  make_index(bench.users_model(), bench.users_model() + "/index", 300);
   const std::string others = bench.users_model() + "-2";
   fs::copy(bench.model, others, fs::copy_options::recursive);
   const std::string matrix = bench.work.matrix();
@@ -160,14 +148,10 @@ TEST_CASE("cli: a calibrated model is this machine's, and is taken from then on"
 TEST_CASE("cli: a model is calibrated for the type that is named, with what was measured of others",
           "[cli]") {
   const Bench bench;
-  const RunResult doubles = bench.calibrate().with("--type", "f64").run();
-  INFO(doubles.err);
-  REQUIRE(doubles.ok());
+  run_well(bench.calibrate().with("--type", "f64"));
   const json first = parse_file(bench.users_model() + "/model.json");
   CHECK(first["types"] == json{"f64"});
-  const RunResult floats = bench.calibrate().with("--type", "f32").run();
-  INFO(floats.err);
-  REQUIRE(floats.ok());
+  const RunResult floats = run_well(bench.calibrate().with("--type", "f32"));
   const fs::path work = bench.measured();
   CHECK(fs::exists(work / "f32-1.jsonl"));
   CHECK(fs::exists(work / "f64-1.jsonl"));
@@ -197,9 +181,7 @@ TEST_CASE("cli: a calibration that is ended leaves the user's model and goes on"
     CHECK(read_file(bench.users_model() + "/model.json") == "the user's own");
   }
   CHECK(num_ended > 0);
-  const RunResult run = bench.calibrate().run();
-  INFO(run.err);
-  REQUIRE(run.ok());
+  run_well(bench.calibrate());
   CHECK(parse_file(bench.users_model() + "/model.json")["format"] == "waco-model");
   CHECK(read_file(bench.users_model() + ".old-1/model.json") == "the user's own");
 }

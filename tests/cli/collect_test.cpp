@@ -26,8 +26,8 @@ TEST_CASE("cli: a collection has every stratum, and info describes it", "[cli]")
     CHECK(record.at("fixed_csr_ns") > 0);
     CHECK(record.at("threads") == 2);
   }
-  const RunResult info = Program("waco-collect").with("info", output, "--against", output, "--json").run();
-  REQUIRE(info.ok());
+  const RunResult info =
+      run_well(Program("waco-collect").with("info", output, "--against", output, "--json"));
   const json summary = json::parse(info.out);
   CHECK(summary.at("records") == 60);
   CHECK(summary.at("matrices") == 3);
@@ -68,10 +68,7 @@ TEST_CASE("cli: a collection by a learned model measures what it and the closed-
   REQUIRE(command(work.path("models")).ok());
   CHECK(read_file(output) == before);
   // Points that an index found do not belong into the same file.
-  REQUIRE(Program("waco-index")
-              .with(model, "--vertices", "50", "--threads", "2", "-o", model + "/index")
-              .run()
-              .ok());
+  make_index(model, model + "/index", 50);
   check_refused(spmv_collection(matrices(work), output).with("--model", model), 2, "index \"none\"");
   // Nor do those of another model, or of none, nor a model of another op.
   CHECK(spmv_collection(matrices(work), output).run().end.code == 2);
@@ -124,12 +121,8 @@ TEST_CASE("cli: merged shards are the dataset of one run", "[cli]") {
               .run()
               .ok());
   CHECK_FALSE(std::filesystem::exists(output));
-  const RunResult merge =
-      Program("waco-collect")
-          .with("merge", work.path("data.0-of-2.jsonl"), work.path("data.1-of-2.jsonl"), "-o", output)
-          .run();
-  INFO(merge.err);
-  REQUIRE(merge.ok());
+  run_well(Program("waco-collect")
+               .with("merge", work.path("data.0-of-2.jsonl"), work.path("data.1-of-2.jsonl"), "-o", output));
   CHECK(outline_of(records_of(output)) == outline_of(records_of(whole)));
 
   const RunResult quiet = Program("waco-collect").with("merge", output, "-o", output + ".gz", "-q").run();
@@ -221,10 +214,7 @@ TEST_CASE("cli: matrices that need no clustering are told from those of the same
 TEST_CASE("cli: copies of a matrix stay on its side of the split", "[cli]") {
   Workspace work;
   const std::string output = work.path("data.jsonl");
-  const RunResult run =
-      spmv_collection(matrices(work), output).with("--augment", "2", "--validation-share", "0.5").run();
-  INFO(run.err);
-  REQUIRE(run.ok());
+  run_well(spmv_collection(matrices(work), output).with("--augment", "2", "--validation-share", "0.5"));
   std::map<std::string, std::set<std::string>> sides;
   std::map<std::string, std::set<std::string>> copies;
   for (const json& record : records_of(output)) {
@@ -242,9 +232,7 @@ TEST_CASE("cli: a matrix that is there under another name is left out with its c
   std::filesystem::copy_file(matrix, twin);
   const Program program =
       collect().with(matrix, twin, "--op", "spmv", "--per-matrix", "3", "--augment", "1", "-o", output);
-  const RunResult run = program.run();
-  INFO(run.err);
-  REQUIRE(run.ok());
+  run_well(program);
   for (const json& record : records_of(output)) CHECK(record.at("original") == "matrix");
   CHECK(records_of(output).size() == 6);
 }
@@ -263,9 +251,7 @@ TEST_CASE("cli: matrices of one name, and their copies, are told apart", "[cli]"
                             "%%MatrixMarket matrix coordinate real general\n100 100 500\n" + entries));
   }
   const std::string output = work.path("data.jsonl");
-  const RunResult run = program.with("-o", output).run();
-  INFO(run.err);
-  REQUIRE(run.ok());
+  run_well(program.with("-o", output));
   std::set<std::string> names, patterns;
   for (const json& record : records_of(output)) {
     names.insert(record.at("matrix").get<std::string>());
@@ -296,9 +282,7 @@ TEST_CASE("cli: a file is not taken for another of its name that is in the datas
   REQUIRE(program.run().ok());
   CHECK(records_of(output).size() == 6);
   work.matrix(200, 160, 0.05);  // another one, as if from another folder
-  const RunResult run = program.run();
-  INFO(run.err);
-  REQUIRE(run.ok());
+  run_well(program);
   std::set<std::string> patterns;
   for (const json& record : records_of(output)) patterns.insert(record.at("matrix_hash").get<std::string>());
   CHECK(records_of(output).size() == 12);
@@ -327,9 +311,7 @@ TEST_CASE("cli: a collection keeps to the memory that it was begun with", "[cli]
   json header = json::parse(text.substr(0, text.find('\n')));
   header.at("machine").at("memory_bytes") = 1;
   write_file_atomically(output, header.dump() + "\n");
-  const RunResult run = program.run();
-  INFO(run.err);
-  REQUIRE(run.ok());
+  run_well(program);
   CHECK(num_large() == 0);
 }
 

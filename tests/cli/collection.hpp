@@ -48,11 +48,9 @@ inline Program spmv_collection(const std::vector<std::string>& files, const std:
 /// The records of a file whose lines must all be whole, but for the last one if `may_be_torn`.
 inline std::vector<json> records_of(const std::string& file, bool may_be_torn = false) {
   const std::string text = read_file(file);
-  std::vector<json> records;
-  size_t begin = 0;
-  for (size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
-    records.push_back(json::parse(text.substr(begin, end - begin)));
-  if (!may_be_torn) CHECK(begin == text.size());
+  const size_t end = text.rfind('\n') + 1;
+  if (!may_be_torn) CHECK(end == text.size());
+  std::vector<json> records = documents_of(text.substr(0, end));
   REQUIRE_FALSE(records.empty());
   CHECK(records[0].at("format") == "waco-dataset");
   records.erase(records.begin());

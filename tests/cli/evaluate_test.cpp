@@ -1,7 +1,6 @@
 // scripts/evaluate.sh: what it measures, leaves out, continues and draws.
 #include "../model/learned/random_model.hpp"
 #include "program.hpp"
-#include "waco/base/file_replacement.hpp"
 
 using namespace waco;
 using namespace waco::cli;
@@ -241,10 +240,10 @@ TEST_CASE("cli: an evaluation leaves out what its model was trained on", "[cli]"
   const Workspace work;
   const std::string model = work.path("models/spmv");
   test::write_random_model(model, schedule::Op::kSpmv);
-  json manifest = parse_file(model + "/model.json");
-  manifest["rhs"] = {1};
-  manifest["dataset"] = {{"files", {{{"name", "d.jsonl"}}}}};
-  write_file_atomically(model + "/model.json", manifest.dump());
+  test::edit_manifest(model, [](auto& manifest) {
+    manifest["rhs"] = {1};
+    manifest["dataset"] = {{"files", {{{"name", "d.jsonl"}}}}};
+  });
   fs::create_directories(work.path("datasets"));
   work.write("datasets/d.jsonl",
              "{\"format\":\"waco-dataset\"}\n{\"original\":\"matrix\",\"split\":\"training\"}\n"
@@ -270,20 +269,20 @@ TEST_CASE("cli: an evaluation leaves out what its model was trained on", "[cli]"
   // What it began from had learned, too; and what is not listed any more is not drawn.
   const std::string first = work.path("first");
   test::write_random_model(first, schedule::Op::kSpmv);
-  json first_manifest = parse_file(first + "/model.json");
-  first_manifest["dataset"] = {{"training_originals", {"third"}}};
-  write_file_atomically(first + "/model.json", first_manifest.dump());
-  manifest["dataset"] = {{"training_originals", {"matrix"}}, {"training_originals_partial", true}};
-  manifest["training"]["init"] = first;
-  write_file_atomically(model + "/model.json", manifest.dump());
+  test::edit_manifest(first, [](auto& manifest) {
+    manifest["dataset"] = {{"training_originals", {"third"}}};
+  });
+  test::edit_manifest(model, [&](auto& manifest) {
+    manifest["dataset"] = {{"training_originals", {"matrix"}}, {"training_originals_partial", true}};
+    manifest["training"]["init"] = first;
+  });
   fs::copy_file(work.path("matrix.mtx"), work.path("third.mtx"));
   const RunResult begun = run(work.path("third.mtx"), work.path("datasets"));
   INFO(begun.err);
   CHECK(begun.ok());
   CHECK(begun.err.find("third left out, the model was trained on it") != std::string::npos);
   CHECK(lines_of(work.path("e/summary.jsonl")).empty());
-  manifest["training"]["init"] = work.path("nowhere");
-  write_file_atomically(model + "/model.json", manifest.dump());
+  test::edit_manifest(model, [&](auto& manifest) { manifest["training"]["init"] = work.path("nowhere"); });
   CHECK(run(work.path("third.mtx"), work.path("datasets")).end.code == 3);
   CHECK(evaluate({"-o", work.path("e"), "--ways", "normal fastest", work.path("other.mtx")}).end.code == 2);
   CHECK(

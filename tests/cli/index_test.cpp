@@ -9,10 +9,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Program make_index() {
-  return Program("waco-index").with("--threads", "2");
-}
-
 std::string model_in(const Workspace& work, const std::string& name, schedule::Op op, uint64_t seed = 1) {
   test::write_random_model(work.path(name), op, seed);
   return work.path(name);
@@ -29,8 +25,8 @@ TEST_CASE("waco-index: makes the same index twice, and one for a new model from 
     CHECK(result.end.code == 0);
     CHECK(result.out.empty());
   };
-  run(make_index().with(model, "--vertices", "300", "-o", work.path("a")));
-  run(make_index().with(model, "--vertices", "300", "-o", work.path("b")));
+  run(waco_index().with(model, "--vertices", "300", "-o", work.path("a")));
+  run(waco_index().with(model, "--vertices", "300", "-o", work.path("b")));
   for (const char* file : {"vertices.txt.gz", "embeddings.safetensors", "graph.bin"})
     CHECK(read_file(work.path("a") + "/" + file) == read_file(work.path("b") + "/" + file));
   const auto manifest = parse_file(work.path("a") + "/index.json");
@@ -39,12 +35,12 @@ TEST_CASE("waco-index: makes the same index twice, and one for a new model from 
   CHECK(manifest["vertices"]["count"] == 300);
 
   const std::string newer = model_in(work, "newer", schedule::Op::kSpmm, 2);
-  run(make_index().with(newer, "--from", work.path("a"), "-o", work.path("a")));
+  run(waco_index().with(newer, "--from", work.path("a"), "-o", work.path("a")));
   const auto repaired = parse_file(work.path("a") + "/index.json");
   CHECK(repaired["vertices"]["count"] == 300);
   CHECK(repaired["model_hash"] != manifest["model_hash"]);
   CHECK(read_file(work.path("a") + "/vertices.txt.gz") == read_file(work.path("b") + "/vertices.txt.gz"));
-  run(make_index().with(model, "--from", work.path("a"), "--vertices", "50", "--vertices-only", "-o",
+  run(waco_index().with(model, "--from", work.path("a"), "--vertices", "50", "--vertices-only", "-o",
                         work.path("small")));
   CHECK(parse_file(work.path("small") + "/index.json")["vertices"]["count"] == 350);
   CHECK_FALSE(fs::exists(work.path("small") + "/graph.bin"));
@@ -54,21 +50,21 @@ TEST_CASE("waco-index: what can't be used is refused with the right code", "[cli
   const Workspace work;
   const std::string model = model_in(work, "model", schedule::Op::kSpmm);
   const std::string spmv = model_in(work, "spmv", schedule::Op::kSpmv);
-  check_refused(make_index().with(work.path("absent"), "-o", work.path("x")), 3, "absent");
-  check_refused(make_index().with(model, "--vertices", "0", "-o", work.path("x")), 2, "no vertices");
-  check_refused(make_index().with(model, "--from", work.path("absent"), "-o", work.path("x")), 3,
+  check_refused(waco_index().with(work.path("absent"), "-o", work.path("x")), 3, "absent");
+  check_refused(waco_index().with(model, "--vertices", "0", "-o", work.path("x")), 2, "no vertices");
+  check_refused(waco_index().with(model, "--from", work.path("absent"), "-o", work.path("x")), 3,
                 "waco-index");
-  check_refused(make_index().with(model, "--dataset", work.write("d.jsonl", "hello\n"), "-o", work.path("x")),
+  check_refused(waco_index().with(model, "--dataset", work.write("d.jsonl", "hello\n"), "-o", work.path("x")),
                 3, "d.jsonl");
-  REQUIRE(make_index().with(spmv, "--vertices", "50", "-o", work.path("spmv-index")).run().end.code == 0);
-  check_refused(make_index().with(model, "--from", work.path("spmv-index"), "-o", work.path("x")), 3, "spmv");
+  make_index(spmv, work.path("spmv-index"), 50);
+  check_refused(waco_index().with(model, "--from", work.path("spmv-index"), "-o", work.path("x")), 3, "spmv");
   fs::create_directory(work.path("taken"));
   work.write("taken/letter.txt", "dear");
-  check_refused(make_index().with(model, "--vertices", "50", "-o", work.path("taken")), 2, "not an index");
+  check_refused(waco_index().with(model, "--vertices", "50", "-o", work.path("taken")), 2, "not an index");
   // That comes before anything is read.
-  check_refused(make_index().with(work.path("absent"), "-o", work.path("none/x")), 1, "can't be created");
+  check_refused(waco_index().with(work.path("absent"), "-o", work.path("none/x")), 1, "can't be created");
   write_file_atomically(work.path("spmv-index") + "/vertices.txt.gz", "hello");
-  check_refused(make_index().with(spmv, "--from", work.path("spmv-index"), "-o", work.path("x")), 3,
+  check_refused(waco_index().with(spmv, "--from", work.path("spmv-index"), "-o", work.path("x")), 3,
                 "vertices.txt.gz");
   CHECK_FALSE(fs::exists(work.path("x")));
 }

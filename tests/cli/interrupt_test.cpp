@@ -29,11 +29,9 @@ void check_outputs(const Workspace& work) {
   }
 }
 
-/// The document on stdout is of a run that the budget ended, with a verified answer.
-void check_out_of_time(const RunResult& result) {
-  INFO(result.err);
-  REQUIRE(result.ok());
-  const json document = json::parse(result.out);
+/// The budget ends the run, which has a verified answer.
+void check_out_of_time(const Program& program) {
+  const json document = document_of(program);
   CHECK(document.at("complete") == false);
   CHECK(document.at("stopped_by") == "the time budget is spent");
   CHECK(document.at("best").at("verified") == true);
@@ -105,9 +103,7 @@ TEST_CASE("cli: a list that is killed or stopped goes on with what is missing", 
   INFO(run.err);
   REQUIRE(run.in_time);
   if (signal != SIGKILL) CHECK(run.end.code == 7);
-  const RunResult rest = program.run();
-  INFO(rest.err);
-  REQUIRE(rest.ok());
+  run_well(program);
   std::map<std::string, int> done;
   for (const json& line : lines_of(results))
     if (line.at("status") == "done") ++done[line.at("input").get<std::string>()];
@@ -171,12 +167,12 @@ TEST_CASE("cli: a run whose last rounds of neighbours the budget left out says s
   // Neighbours compile until the time for them is over.
   program.use_compiler(work.path(""), R"(is_kernel && echo x >> "$NOTE" &&
     { [ $(wc -l < "$NOTE") -le 4 ] || sleep 7; })");
-  check_out_of_time(program.run());
+  check_out_of_time(program);
 }
 
 TEST_CASE("cli: a spent budget still answers with fixed_csr or better", "[cli]") {
   Workspace work;
-  check_out_of_time(waco_tune().with(work.matrix(), "--op", "spmv", "--budget", "0.001", "--json").run());
+  check_out_of_time(waco_tune().with(work.matrix(), "--op", "spmv", "--budget", "0.001", "--json"));
 }
 
 TEST_CASE("cli: what the machine kept from being compiled is done again", "[cli]") {

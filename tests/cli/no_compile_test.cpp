@@ -22,15 +22,6 @@ Program tune_only(const Workspace& work, const std::string& matrix) {
   return without_programs(program, work);
 }
 
-void prepare(const Workspace& work, const std::string& count) {
-  const RunResult result = waco_tune()
-                               .with("--prepare", count, "--op", "spmv", "--model", "none")
-                               .environment("XDG_CACHE_HOME", work.path("cache"))
-                               .run();
-  INFO(result.err);
-  REQUIRE(result.ok());
-}
-
 std::set<std::string> kernels(const Workspace& work) {
   std::set<std::string> names;
   for (const auto& file : std::filesystem::directory_iterator(work.path("cache/waco/kernels")))
@@ -38,19 +29,12 @@ std::set<std::string> kernels(const Workspace& work) {
   return names;
 }
 
-json document_of(const Program& program) {
-  const RunResult result = program.run();
-  INFO(result.err);
-  REQUIRE(result.ok());
-  return json::parse(result.out);
-}
-
 }  // namespace
 
 TEST_CASE("cli: without a compiler as many points are measured as their kernels allow", "[cli]") {
   const Workspace work;
   const std::string matrix = work.matrix(3000, 2000, 0.004);
-  prepare(work, "60");
+  run_well(prepare(work, "60"));
   const auto before = kernels(work);
 
   const json quick = document_of(tune_only(work, matrix).with("--effort", "quick", "--json"));
@@ -87,9 +71,7 @@ TEST_CASE(
         .environment("XDG_CACHE_HOME", work.path("cache"));
   };
   // Few kernels, those that the index of the model favours.
-  const RunResult prepared = of_op(waco_tune().with("--prepare", "12")).run();
-  INFO(prepared.err);
-  REQUIRE(prepared.ok());
+  run_well(of_op(waco_tune().with("--prepare", "12")));
   Program program = of_op(waco_tune().with(matrix, "--no-compile", "--top", "10", "--json"));
   const json result = document_of(without_programs(program, work));
   CHECK(result.at("candidates").size() >= 10);
@@ -110,16 +92,14 @@ TEST_CASE("cli: ranking alone is the same with and without compiling", "[cli]") 
 TEST_CASE("cli: a list is tuned without compiling, and is done again with compiling", "[cli]") {
   const Workspace work;
   const std::string list = work.write("list.txt", work.matrix() + "\n");
-  prepare(work, "20");
+  run_well(prepare(work, "20"));
   const std::string results = work.path("results.jsonl");
   const auto batch = [&] {
     return waco_tune().with("--list", list, "--op", "spmv", "--model", "none", "--effort", "quick", "-o",
                             results);
   };
   Program program = batch().with("--no-compile");
-  const RunResult result = without_programs(program, work).run();
-  INFO(result.err);
-  REQUIRE(result.ok());
+  run_well(without_programs(program, work));
   const json line = parse_file(results);
   CHECK(line.at("asked").at("no_compile") == true);
   CHECK(line.at("no_compile") == true);
@@ -127,18 +107,15 @@ TEST_CASE("cli: a list is tuned without compiling, and is done again with compil
   const RunResult again = program.run();
   CHECK_THAT(again.err, Catch::Contains("1 had a result already"));
 
-  const RunResult compiling = batch().environment("XDG_CACHE_HOME", work.path("cache")).run();
-  INFO(compiling.err);
-  REQUIRE(compiling.ok());
-  const std::string lines = read_file(results);
-  const json second = json::parse(lines.substr(lines.find('\n')));
+  run_well(batch().environment("XDG_CACHE_HOME", work.path("cache")));
+  const json second = lines_of(results).at(1);
   CHECK_FALSE(second.at("asked").contains("no_compile"));
   CHECK(second.at("status") == "done");
 }
 
 TEST_CASE("cli: an input of a list without the kernel of fixed_csr leaves the others alone", "[cli]") {
   const Workspace work;
-  prepare(work, "20");
+  run_well(prepare(work, "20"));
   // Columns beyond 32 bits: its arrays are wider than those of the kernels that are compiled ahead.
   const std::string wide =
       work.write("wide.mtx", "%%MatrixMarket matrix coordinate real general\n2 3000000000 1\n1 1 1.5\n");
@@ -147,19 +124,18 @@ TEST_CASE("cli: an input of a list without the kernel of fixed_csr leaves the ot
   const RunResult result = without_programs(program, work).run();
   INFO(result.err);
   CHECK(result.end.code == 6);
-  const std::string lines = read_file(work.path("results.jsonl"));
-  const json first = json::parse(lines.substr(0, lines.find('\n'))),
-             second = json::parse(lines.substr(lines.find('\n')));
-  CHECK(first.at("status") == "failed");
-  CHECK(first.at("exit_code") == 5);
-  CHECK(second.at("status") == "done");
+  const std::vector<json> lines = lines_of(work.path("results.jsonl"));
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0].at("status") == "failed");
+  CHECK(lines[0].at("exit_code") == 5);
+  CHECK(lines[1].at("status") == "done");
 }
 
 TEST_CASE("cli: without the kernel of fixed_csr one line says how to get it", "[cli]") {
   const Workspace work;
   const std::string matrix = work.matrix();
   check_refused(tune_only(work, matrix), 5, "waco-tune --prepare 300 --op spmv");
-  prepare(work, "1");
+  run_well(prepare(work, "1"));
   const json alone = document_of(tune_only(work, matrix).with("--effort", "quick", "--json"));
   CHECK(alone.at("best").at("is_baseline") == true);
   CHECK(alone.at("best").at("verified") == true);
@@ -183,7 +159,7 @@ TEST_CASE("cli: without the kernel of fixed_csr one line says how to get it", "[
 
 TEST_CASE("cli: a given point without a kernel fails with its reason", "[cli]") {
   const Workspace work;
-  prepare(work, "1");
+  run_well(prepare(work, "1"));
   const RunResult result =
       tune_only(work, work.matrix())
           .with("--schedule", "spmv f32 | A: i1:U k:C i0:U [i/7] | loop: i1 k i0 | par: i1 static x2",

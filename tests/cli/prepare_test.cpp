@@ -10,12 +10,6 @@ using namespace waco::cli;
 
 namespace {
 
-Program prepare(const Workspace& work, const std::string& count) {
-  return waco_tune()
-      .with("--prepare", count, "--op", "spmv", "--model", "none")
-      .environment("XDG_CACHE_HOME", work.path("cache"));
-}
-
 size_t num_kernels(const Workspace& work) {
   size_t count = 0;
   for (const auto& file : std::filesystem::directory_iterator(work.path("cache/waco/kernels")))

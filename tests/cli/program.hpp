@@ -13,7 +13,9 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -76,13 +78,40 @@ inline Program waco_tune() {
 inline Program waco_codegen() {
   return Program("waco-codegen");
 }
+inline Program waco_index() {
+  return Program("waco-index").with("--threads", "2");
+}
+
+/// A run that has to succeed.
+inline RunResult run_well(const Program& program) {
+  RunResult result = program.run();
+  INFO(fmt::format("{}", fmt::join(program.arguments(), " ")) << "\n" << result.err);
+  REQUIRE(result.ok());
+  return result;
+}
+
+/// What a run that has to succeed writes to stdout.
+inline nlohmann::json document_of(const Program& program) {
+  return nlohmann::json::parse(run_well(program).out);
+}
+
+/// The documents of a text of JSON Lines, all of which have ends.
+inline std::vector<nlohmann::json> documents_of(const std::string& text) {
+  CHECK((text.empty() || text.back() == '\n'));
+  std::vector<nlohmann::json> documents;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) documents.push_back(nlohmann::json::parse(line));
+  return documents;
+}
 
 /// The documents of a file of JSON Lines; none where there is no file.
 inline std::vector<nlohmann::json> lines_of(const std::string& file) {
-  std::vector<nlohmann::json> lines;
-  std::ifstream in(file);
-  for (std::string line; std::getline(in, line);) lines.push_back(nlohmann::json::parse(line));
-  return lines;
+  return std::filesystem::exists(file) ? documents_of(read_file(file)) : std::vector<nlohmann::json>();
+}
+
+/// Gives a model an index of so many vertices.
+inline void make_index(const std::string& model, const std::string& index, int vertices) {
+  run_well(waco_index().with(model, "--vertices", std::to_string(vertices), "-o", index));
 }
 
 /// A run that was sent a signal.
@@ -208,6 +237,13 @@ class Workspace {
  private:
   TemporaryFolder folder_{"waco-cli-"};
 };
+
+/// Compiles kernels of SpMV ahead, into a cache in the workspace.
+inline Program prepare(const Workspace& work, const std::string& count) {
+  return waco_tune()
+      .with("--prepare", count, "--op", "spmv", "--model", "none")
+      .environment("XDG_CACHE_HOME", work.path("cache"));
+}
 
 inline nlohmann::json parse_file(const std::string& path) {
   return nlohmann::json::parse(read_file(path));

@@ -7,12 +7,12 @@
 #include <set>
 #include <thread>
 
+#include "../model/learned/random_model.hpp"
 #include "../train/small_dataset.hpp"
 #include "program.hpp"
 #include "waco/base/content_hash.hpp"
 #include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
-#include "waco/model/learned/tensor_file.hpp"
 
 using namespace waco;
 using namespace waco::cli;
@@ -30,6 +30,10 @@ class SmallTraining {
     return Program("waco-train")
         .with(dataset_, "--matrices", work_.path("data"), "-o", work_.path(output), "--threads", "1")
         .with("--extractor", "human", "--epochs", epochs);
+  }
+  /// Judges the model `model` by the dataset.
+  Program evaluate() const {
+    return Program("waco-train").with("evaluate", path("model"), dataset_, "--matrices", path("data"));
   }
   std::string path(const std::string& name) const { return work_.path(name); }
   const std::string& dataset() const { return dataset_; }
@@ -87,10 +91,7 @@ TEST_CASE("cli: what follows the value of a repeated option of waco-train is a d
 
 TEST_CASE("cli: waco-train writes a model, reports its metrics and draws curves", "[cli]") {
   const SmallTraining small;
-  const RunResult run = small.train("model").with("--json", "--plot", small.path("curves.html")).run();
-  INFO(run.err);
-  REQUIRE(run.ok());
-  const json report = json::parse(run.out);
+  const json report = document_of(small.train("model").with("--json", "--plot", small.path("curves.html")));
   CHECK(report.at("complete") == true);
   CHECK(report.at("epochs").size() == 4);
   for (const char* name : {"learned", "retrieval", "closed_form", "random", "fixed_csr"})
@@ -107,13 +108,8 @@ TEST_CASE("cli: waco-train writes a model, reports its metrics and draws curves"
   CHECK(page.find("<svg") != std::string::npos);
   CHECK(page.find("http") == std::string::npos);
 
-  const RunResult judged = Program("waco-train")
-                               .with("evaluate", small.path("model"), small.dataset(), "--matrices",
-                                     small.path("data"), "--threads", "1", "--json")
-                               .run();
-  INFO(judged.err);
-  REQUIRE(judged.ok());
-  CHECK(json::parse(judged.out).at("metrics") == report.at("metrics"));
+  const json judged = document_of(small.evaluate().with("--threads", "1", "--json"));
+  CHECK(judged.at("metrics") == report.at("metrics"));
 }
 
 TEST_CASE("cli: the same command writes the same model and another seed another", "[cli]") {
@@ -188,12 +184,10 @@ TEST_CASE("cli: a training out of time is stopped", "[cli]") {
 TEST_CASE("cli: a model is trained on from the weights of another", "[cli]") {
   const SmallTraining small;
   REQUIRE(small.train("first", "10").run().ok());
-  const RunResult run =
-      small.train("second", "1").with("--init", small.path("first"), "--lr", "1e-9", "--json").run();
-  INFO(run.err);
-  REQUIRE(run.ok());
+  const json report =
+      document_of(small.train("second", "1").with("--init", small.path("first"), "--lr", "1e-9", "--json"));
   const json before = parse_file(small.path("first/model.json")).at("metrics").at("learned");
-  CHECK(json::parse(run.out).at("metrics").at("learned") == before);
+  CHECK(report.at("metrics").at("learned") == before);
   // Ended early, such a training could not go on: what it began from would be gone.
   check_refused(small.train("first", "1").with("--init", small.path("first")), 2, "is an input");
 }
@@ -271,19 +265,15 @@ TEST_CASE("cli: a model is complete for --resume only where nothing that decides
 TEST_CASE("cli: judging by matrices that a model may have learned from is told", "[cli]") {
   const SmallTraining small;
   REQUIRE(small.train("model", "1").with("--split", "5").run().ok());
-  const auto evaluate = [&] {
-    return Program("waco-train")
-        .with("evaluate", small.path("model"), small.dataset(), "--matrices", small.path("data"));
-  };
   const std::string warning = "of the originals that are judged by, and looks better than it is";
-  const RunResult same = evaluate().with("--split", "5").run();
+  const RunResult same = small.evaluate().with("--split", "5").run();
   CHECK(same.ok());
   CHECK_THAT(same.err, !Catch::Contains(warning));
-  const RunResult other = evaluate().run();
+  const RunResult other = small.evaluate().run();
   CHECK(other.ok());
   CHECK_THAT(other.err, Catch::Contains(warning));
   // A smaller share judges by some of the same, a larger one by what was learned from.
-  CHECK_THAT(evaluate().with("--split", "5", "--validation-share", "0.9").run().err,
+  CHECK_THAT(small.evaluate().with("--split", "5", "--validation-share", "0.9").run().err,
              Catch::Contains(warning));
 
   // What it began from learned from others: both count.
@@ -303,10 +293,9 @@ TEST_CASE("cli: judging by matrices that a model may have learned from is told",
     if (patterns > 1) CHECK(more.at(family) >= patterns.get<int64_t>() / 2);
 
   // A model that does not say it is known by what it was judged by.
-  json manifest = parse_file(small.path("model") + "/model.json");
-  manifest.at("dataset").erase("training_originals");
-  std::ofstream(small.path("model") + "/model.json") << manifest;
-  CHECK_THAT(evaluate().run().err, Catch::Contains("it may have learned from what is judged by now"));
+  test::edit_manifest(small.path("model"),
+                      [](auto& manifest) { manifest.at("dataset").erase("training_originals"); });
+  CHECK_THAT(small.evaluate().run().err, Catch::Contains("it may have learned from what is judged by now"));
 }
 
 TEST_CASE("cli: a convolutional model is judged by the patterns that it was trained on", "[cli]") {
@@ -317,23 +306,12 @@ TEST_CASE("cli: a convolutional model is judged by the patterns that it was trai
               .run()
               .ok());
   const auto worst_pairs = [&] {
-    const RunResult run = Program("waco-train")
-                              .with("evaluate", small.path("model"), small.dataset(), "--matrices",
-                                    small.path("data"), "--threads", "1", "--json")
-                              .run();
-    INFO(run.err);
-    REQUIRE(run.ok());
-    return json::parse(run.out).at("metrics").at("worst_pairs");
+    return document_of(small.evaluate().with("--threads", "1", "--json")).at("metrics").at("worst_pairs");
   };
   const json whole = worst_pairs();
   REQUIRE_FALSE(whole.empty());
-  const std::string weights = small.path("model/weights.safetensors");
-  model::TensorFile tensors = model::TensorFile::read(weights);
-  tensors.set("extractor.max_sites", {1}, {64});
-  tensors.write(weights);
-  json manifest = parse_file(small.path("model/model.json"));
-  manifest["weights_hash"] = content_hash(read_file(weights));
-  write_file_atomically(small.path("model/model.json"), manifest.dump());
+  test::edit_weights(small.path("model"),
+                     [](auto& tensors) { tensors.set("extractor.max_sites", {1}, {64}); });
   CHECK(worst_pairs() != whole);
 }
 
@@ -387,35 +365,31 @@ TEST_CASE("cli: waco-train goes on without a cache folder, and says so once", "[
 TEST_CASE("cli: common options of waco-train are known after evaluate, others are not", "[cli]") {
   const SmallTraining small;
   REQUIRE(small.train("model", "1").run().ok());
-  const auto evaluate = [&] {
-    return Program("waco-train")
-        .with("evaluate", small.path("model"), small.dataset(), "--matrices", small.path("data"));
-  };
-  const RunResult run = evaluate().with("--threads", "1", "-q").run();
+  const RunResult run = small.evaluate().with("--threads", "1", "-q").run();
   CHECK(run.ok());
   CHECK(run.err.empty());
-  check_refused(evaluate().with("--epochs", "3"), 2, "--epochs");
+  check_refused(small.evaluate().with("--epochs", "3"), 2, "--epochs");
   const auto before = [&](const char* option, const char* value) {
     return Program("waco-train").with(option, value, "evaluate", small.path("model"), small.dataset());
   };
   check_refused(before("--epochs", "3"), 2, "--epochs");
   check_refused(before("-q", small.dataset().c_str()), 2, "DATASET");
   CHECK(before("--threads", "1").with("--matrices", small.path("data")).run().ok());
-  check_refused(evaluate().with("--compiler", "c++"), 2, "--compiler");
+  check_refused(small.evaluate().with("--compiler", "c++"), 2, "--compiler");
 }
 
 TEST_CASE("cli: waco-train judges and trains on no model of another encoding", "[cli]") {
   const SmallTraining small;
   REQUIRE(small.train("model", "1").run().ok());
-  json manifest = parse_file(small.path("model/model.json"));
-  manifest["encoding_version"] = manifest.at("encoding_version").get<int>() + 1;
-  write_file_atomically(small.path("model/model.json"), manifest.dump());
+  test::edit_manifest(small.path("model"),
+                      [](auto& manifest) { manifest["encoding_version"] = schedule::kEncodingVersion + 1; });
   check_refused(small.train("other").with("--init", small.path("model")), 3, "encoding_version");
   check_refused(Program("waco-train").with("evaluate", small.path("model"), small.dataset()), 3,
                 "encoding_version");
-  manifest["encoding_version"] = manifest.at("encoding_version").get<int>() - 1;
-  manifest.erase("extractor");
-  write_file_atomically(small.path("model/model.json"), manifest.dump());
+  test::edit_manifest(small.path("model"), [](auto& manifest) {
+    manifest["encoding_version"] = schedule::kEncodingVersion;
+    manifest.erase("extractor");
+  });
   check_refused(Program("waco-train").with("evaluate", small.path("model"), small.dataset()), 3,
                 "a key is missing");
 }

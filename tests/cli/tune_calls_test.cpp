@@ -8,18 +8,16 @@ using nlohmann::json;
 TEST_CASE("cli: told how often the kernel runs, tuning says what pays", "[cli]") {
   Workspace work;
   const std::string matrix = work.matrix();
-  const auto verdict = [&](const char* calls, const RunResult& result) {
-    INFO(calls << "\n" << result.err);
-    REQUIRE(result.ok());
-    const json document = json::parse(result.out);
+  const auto verdict = [&](const char* calls, const std::vector<std::string>& more = {}) {
+    Program program = waco_tune().with(matrix, "--op", "spmv", "--calls", calls, "--json");
+    for (const std::string& option : more) program.with(option);
+    const json document = document_of(program);
+    INFO(calls);
     CHECK(document.at("verdict").at("calls") == std::stoll(calls));
     CHECK(document.at("verdict").at("forecasts").size() == 5);
     return document;
   };
-  const auto run = [&](const char* calls) {
-    return waco_tune().with(matrix, "--op", "spmv", "--calls", calls, "--json").run();
-  };
-  const json once = verdict("1", run("1"));
+  const json once = verdict("1");
   CHECK(once.at("verdict").at("chosen").is_null());
   CHECK(once.at("verdict").at("pays") == false);
   CHECK(once.at("verdict").at("break_even_calls").get<int64_t>() > 1);
@@ -29,12 +27,11 @@ TEST_CASE("cli: told how often the kernel runs, tuning says what pays", "[cli]")
   CHECK(once.at("verdict").at("predicted").at("effort").is_null());
   CHECK(once.at("verdict").at("spent_ns").get<double>() > 0);
   CHECK(once.at("verdict").at("csr_ns").get<double>() > 0);
-  const json often = verdict("1000000000000", run("1000000000000"));
+  const json often = verdict("1000000000000");
   CHECK(!often.at("verdict").at("chosen").is_null());
   CHECK(often.at("verdict").at("happened").at("kernel_ns").get<double>() > 0);
   // Told an effort, it is taken; CSR still wins when packing is not repaid.
-  const json quick = verdict(
-      "1", waco_tune().with(matrix, "--op", "spmv", "--calls", "1", "--effort", "quick", "--json").run());
+  const json quick = verdict("1", {"--effort", "quick"});
   CHECK(quick.at("verdict").at("chosen") == "quick");
   CHECK(quick.at("best").at("is_baseline") == true);
   CHECK(quick.at("verdict").at("predicted").is_null());
@@ -45,9 +42,7 @@ TEST_CASE("cli: a plan that was not timed has to pay by what is predicted", "[cl
   const std::string matrix = work.matrix();
   const auto ranked = [&](const char* calls) {
     const RunResult result =
-        waco_tune().with(matrix, "--op", "spmm", "--calls", calls, "--effort", "none", "--json").run();
-    INFO(result.err);
-    REQUIRE(result.ok());
+        run_well(waco_tune().with(matrix, "--op", "spmm", "--calls", calls, "--effort", "none", "--json"));
     CHECK(result.err.find("predicted as nothing was timed") != std::string::npos);
     const json document = json::parse(result.out), verdict = document.at("verdict");
     CHECK(verdict.at("happened").is_null());
@@ -78,10 +73,7 @@ TEST_CASE("cli: the verdict on given schedules is of their answer, whatever thei
   const auto tuned = [&](const std::vector<std::string>& points) {
     Program program = waco_tune().with(matrix, "--effort", "none", "--calls", "1000000000000", "--json");
     for (const std::string& point : points) program.with("--schedule", point);
-    const RunResult result = program.run();
-    INFO(result.err);
-    REQUIRE(result.ok());
-    return json::parse(result.out);
+    return document_of(program);
   };
   const json one = tuned({csr, blocks, excluded}), other = tuned({excluded, blocks, csr});
   CHECK(one.at("best").at("plan") == other.at("best").at("plan"));
@@ -93,11 +85,8 @@ TEST_CASE("cli: the verdict on given schedules is of their answer, whatever thei
 
 TEST_CASE("cli: a verdict on what is only ranked compiles nothing", "[cli]") {
   Workspace work;
-  const RunResult result = waco_tune()
-                               .with(work.matrix(), "--op", "spmv", "--effort", "none", "--calls", "1000")
-                               .environment("XDG_CACHE_HOME", work.path("cache"))
-                               .run();
-  INFO(result.err);
-  REQUIRE(result.ok());
+  run_well(waco_tune()
+               .with(work.matrix(), "--op", "spmv", "--effort", "none", "--calls", "1000")
+               .environment("XDG_CACHE_HOME", work.path("cache")));
   CHECK(std::filesystem::is_empty(work.path("cache/waco/kernels")));
 }

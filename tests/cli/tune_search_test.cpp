@@ -1,9 +1,5 @@
 // waco-tune with each search, with a learned model and with its index.
-#include <fmt/ranges.h>
-
 #include <algorithm>
-#include <functional>
-#include <sstream>
 
 #include "../model/learned/random_model.hpp"
 #include "program.hpp"
@@ -12,6 +8,7 @@
 using namespace waco;
 using namespace waco::cli;
 using nlohmann::json;
+using test::edit_manifest;
 
 namespace {
 
@@ -25,26 +22,10 @@ struct Trained {
     model = work.path("model-" + std::string(schedule::name(op)));
     index = model + "-index";
     test::write_random_model(model, op);
-    const RunResult made =
-        Program("waco-index").with(model, "--threads", "2", "--vertices", "400", "-o", index).run();
-    INFO(made.err);
-    REQUIRE(made.end.code == 0);
+    make_index(model, index, 400);
   }
   std::string model, index;
 };
-
-json plan_of(const Program& program) {
-  const RunResult result = program.run();
-  INFO(fmt::format("{}", fmt::join(program.arguments(), " ")) << "\n" << result.err);
-  REQUIRE(result.end.code == 0);
-  return json::parse(result.out);
-}
-
-void edit_manifest(const std::string& model, const std::function<void(json&)>& edit) {
-  json manifest = parse_file(model + "/model.json");
-  edit(manifest);
-  write_file_atomically(model + "/model.json", manifest.dump());
-}
 
 /// A copy of waco-tune with places for built-in models and for the user's own, empty at first.
 struct Installed {
@@ -53,9 +34,8 @@ struct Installed {
   std::string ranked(const std::string& expected_warning, const std::vector<std::string>& more = {}) const {
     Program program = tune;
     for (const std::string& option : more) program.with(option);
-    const RunResult result = program.run();
+    const RunResult result = run_well(program);
     INFO(expected_warning << "\n" << result.err);
-    REQUIRE(result.ok());
     if (expected_warning.empty()) CHECK(result.err.find("instead") == std::string::npos);
     CHECK(result.err.find(expected_warning) != std::string::npos);
     return json::parse(result.out).at("cost_model").get<std::string>();
@@ -76,7 +56,7 @@ TEST_CASE("cli: every search finds candidates, the same ones each time", "[cli]"
   for (const std::string name : {"exact", "anns", "neighbours", "tpe", "bandit", "random"}) {
     const auto program =
         rank(matrix).with("--model", trained.model, "--index", trained.index, "--search", name);
-    const json first = plan_of(program), second = plan_of(program);
+    const json first = document_of(program), second = document_of(program);
     INFO(name);
     CHECK(first["candidates"].size() == 10);
     CHECK(first["num_ranked"].get<int>() >= 30);
@@ -86,10 +66,10 @@ TEST_CASE("cli: every search finds candidates, the same ones each time", "[cli]"
   }
   // Without measuring 300 points are ranked, unless more are asked for.
   const json many =
-      plan_of(rank(matrix).with("--model", trained.model, "--index", trained.index, "--top", "400"));
+      document_of(rank(matrix).with("--model", trained.model, "--index", trained.index, "--top", "400"));
   CHECK(many["candidates"].size() > 300);
   for (const std::string name : {"neighbours", "tpe", "bandit", "random"})
-    CHECK(plan_of(rank(matrix).with("--model", "none", "--search", name))["candidates"].size() == 10);
+    CHECK(document_of(rank(matrix).with("--model", "none", "--search", name))["candidates"].size() == 10);
 }
 
 TEST_CASE("cli: a model without its index, or with a wrong one, is refused", "[cli]") {
@@ -120,18 +100,12 @@ TEST_CASE("cli: inputs of a list are done again with another index", "[cli]") {
   const Workspace work;
   const Trained trained(work);
   const std::string other = work.path("smaller");
-  REQUIRE(Program("waco-index")
-              .with(trained.model, "--threads", "2", "--vertices", "300", "-o", other)
-              .run()
-              .ok());
+  make_index(trained.model, other, 300);
   const std::string list = work.write("list", work.matrix() + "\n");
   const auto had = [&](const std::string& index) {
-    const RunResult run = waco_tune()
-                              .with("--list", list, "--op", "spmv", "--effort", "none", "--model",
-                                    trained.model, "--index", index, "-o", work.path("results.jsonl"))
-                              .run();
-    INFO(run.err);
-    REQUIRE(run.ok());
+    const RunResult run =
+        run_well(waco_tune().with("--list", list, "--op", "spmv", "--effort", "none", "--model",
+                                  trained.model, "--index", index, "-o", work.path("results.jsonl")));
     return run.err.find("1 had a result already") != std::string::npos;
   };
   CHECK_FALSE(had(trained.index));
@@ -143,19 +117,19 @@ TEST_CASE("cli: inputs of a list are done again with another index", "[cli]") {
 TEST_CASE("cli: a model of another machine is used, with a note", "[cli]") {
   const Workspace work;
   const Trained trained(work);
-  edit_manifest(trained.model, [](json& manifest) { manifest["machine"]["cpu"] = "Abacus 9000"; });
-  const json plan = plan_of(rank(work.matrix()).with("--model", trained.model));
+  edit_manifest(trained.model, [](auto& manifest) { manifest["machine"]["cpu"] = "Abacus 9000"; });
+  const json plan = document_of(rank(work.matrix()).with("--model", trained.model));
   CHECK_THAT(plan.at("warnings").dump(),
              Catch::Contains("Abacus 9000") && !Catch::Contains("measuring here decides"));
-  const json unranked = plan_of(
+  const json unranked = document_of(
       waco_tune().with(work.matrix(), "--op", "spmv", "--calls", "1", "--model", trained.model, "--json"));
   CHECK_THAT(unranked.at("warnings").dump(), !Catch::Contains("Abacus 9000"));
 
   // One of several machines that it learned from is like this one.
-  edit_manifest(trained.model, [&](json& manifest) {
+  edit_manifest(trained.model, [&](auto& manifest) {
     manifest["dataset"]["machines"] = {manifest["machine"], plan.at("machine")};
   });
-  const json known = plan_of(rank(work.matrix()).with("--model", trained.model));
+  const json known = document_of(rank(work.matrix()).with("--model", trained.model));
   CHECK_THAT(known.at("warnings").dump(), !Catch::Contains("Abacus 9000"));
 }
 
@@ -167,14 +141,15 @@ TEST_CASE("cli: where no model is of a machine like this, all rank together", "[
   test::write_random_model(far, schedule::Op::kSpmv, 2);
   test::write_random_model(farther, schedule::Op::kSpmv, 3);
   test::write_random_model(unfit, schedule::Op::kSpmv, 4);
-  edit_manifest(unfit, [](json& manifest) { manifest["rhs"] = {1024}; });
+  edit_manifest(unfit, [](auto& manifest) { manifest["rhs"] = {1024}; });
   const auto move_off = [](const std::string& model, int factor) {
-    edit_manifest(model, [&](json& manifest) {
-      json& caches = manifest["machine"]["caches"];
+    edit_manifest(model, [&](auto& manifest) {
+      auto& caches = manifest["machine"]["caches"];
       if (caches.empty())
         caches.push_back(
             {{"level", 1}, {"bytes", 1}, {"line_bytes", 64}, {"instances", 1}, {"cores_sharing", 1}});
-      caches[0]["bytes"] = caches[0]["bytes"].get<int64_t>() * factor;
+      const int64_t bytes = caches[0]["bytes"];
+      caches[0]["bytes"] = bytes * factor;
     });
   };
   move_off(far, 4);
@@ -186,7 +161,7 @@ TEST_CASE("cli: where no model is of a machine like this, all rank together", "[
   move_off(installed.built_in, 2);
   CHECK(std::ranges::count(installed.ranked(""), '+') == 2);
   const std::string models = std::filesystem::path(installed.built_in).parent_path();
-  const json plan = plan_of(rank(installed.matrix).with("--model", models));
+  const json plan = document_of(rank(installed.matrix).with("--model", models));
   CHECK(plan.at("model") == installed.built_in);
   CHECK(plan.at("other_models") == json{far, farther});
   CHECK_THAT(plan.at("warnings").dump(), Catch::Contains("the cost models were trained on other machines"));
@@ -197,7 +172,7 @@ TEST_CASE("cli: where no model is of a machine like this, all rank together", "[
   std::filesystem::remove_all(installed.users);
 
   // One that can't be used leaves the others alone.
-  edit_manifest(far, [](json& manifest) { manifest["encoding_version"] = 0; });
+  edit_manifest(far, [](auto& manifest) { manifest["encoding_version"] = 0; });
   const std::string of_two = installed.ranked("to repair it, install WACO again");
   CHECK(std::ranges::count(of_two, '+') == 1);
 }
@@ -210,7 +185,7 @@ TEST_CASE("cli: a default model that can't be used costs a warning and the next 
   const std::string of_user = installed.ranked("");
   CHECK(of_user != "closed-form");
 
-  edit_manifest(installed.users, [](json& manifest) { manifest["encoding_version"] = 0; });
+  edit_manifest(installed.users, [](auto& manifest) { manifest["encoding_version"] = 0; });
   const std::string of_program = installed.ranked(
       "the next model ranks instead (to repair it, run waco-tune --calibrate --op spmv, or delete the "
       "folder " +
@@ -253,10 +228,8 @@ TEST_CASE("cli: of a list the first input that is tuned tells how long the model
                                .run();
   INFO(result.err);
   std::vector<double> load_s;
-  std::istringstream lines(result.out);
-  for (std::string line; std::getline(lines, line);)
-    if (const json plan = json::parse(line); plan.contains("stages_s"))
-      load_s.push_back(plan.at("stages_s").at("load"));
+  for (const json& plan : documents_of(result.out))
+    if (plan.contains("stages_s")) load_s.push_back(plan.at("stages_s").at("load"));
   REQUIRE(load_s.size() == 2);
   CHECK(load_s[0] > 0);
   CHECK(load_s[1] == 0);
@@ -268,7 +241,7 @@ TEST_CASE("cli: of two built-in models that of the more similar machine ranks", 
   test::write_random_model(plain, schedule::Op::kSpmv, 1);
   test::write_random_model(near, schedule::Op::kSpmv, 3);
   const std::string text = read_file(plain + "/model.json");
-  const auto move_elsewhere = [](json& manifest) { manifest["machine"] = {{"cpu", "Abacus 9000"}}; };
+  const auto move_elsewhere = [](auto& manifest) { manifest["machine"] = {{"cpu", "Abacus 9000"}}; };
   edit_manifest(plain, move_elsewhere);
   const std::string of_near = installed.ranked("", {"--model", near});
   CHECK(installed.ranked("") == of_near);
@@ -293,14 +266,14 @@ TEST_CASE("cli: --space lets only formats or only schedules vary", "[cli]") {
   for (const auto& model : {std::vector<std::string>{"none", ""}, {trained.model, trained.index}}) {
     auto program = rank(matrix).with("--model", model[0]);
     if (!model[1].empty()) program.with("--index", model[1]);
-    const json formats = plan_of(Program(program).with("--space", "format"));
-    const json schedules = plan_of(Program(program).with("--space", "schedule"));
+    const json formats = document_of(Program(program).with("--space", "format"));
+    const json schedules = document_of(Program(program).with("--space", "schedule"));
     CHECK(formats["space"] == "format");
     CHECK(schedules["space"] == "schedule");
     CHECK(formats["candidates"].size() == 10);
     for (const json& candidate : schedules["candidates"])
       CHECK(candidate["plan"].get<std::string>().rfind("spmv f32 | A: i:U k:C |", 0) == 0);
-    CHECK(plan_of(program)["space"] == "all");
+    CHECK(document_of(program)["space"] == "all");
   }
   check_refused(rank(matrix).with("--space", "loops"), 2, "--space");
 }
@@ -345,9 +318,8 @@ TEST_CASE("cli: every op is ranked by its built-in model and its index", "[cli]"
   const std::string samples = std::string(WACO_TEST_DATA_DIR) + "/../../data/samples/";
   for (const std::string op : {"spmv", "spmm", "sddmm", "mttkrp"}) {
     const std::string input = samples + (op == "mttkrp" ? "events.tns.gz" : "mesh_3dof.mtx.gz");
-    const RunResult result = waco_tune().with(input, "--op", op, "--effort", "none", "--json").run();
+    const RunResult result = run_well(waco_tune().with(input, "--op", op, "--effort", "none", "--json"));
     INFO(op << "\n" << result.err);
-    REQUIRE(result.ok());
     const json document = json::parse(result.out);
     CHECK(document.at("cost_model") != "closed-form");
     CHECK(document.at("search") == "exact");

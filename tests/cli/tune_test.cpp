@@ -1,7 +1,6 @@
 // The main job through the real program: documents, plans and kernels.
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <sstream>
 
 #include "program.hpp"
 #include "waco/base/files.hpp"
@@ -49,12 +48,9 @@ void check_kernel(const Workspace& work, const std::string& kernel, const std::s
   CHECK(run.out.find("passed") != std::string::npos);
 }
 
-/// The program with `file` as its stdin.
-/// `before`: what reads of the file first.
+/// The program with `file` as its stdin, of which the shell command `before` reads first.
 RunResult run_on(const Program& program, const std::string& file, const std::string& before = "") {
-  std::vector<std::string> arguments{"sh", "-c", "exec < \"$0\"; " + before + "exec \"$@\"", file};
-  for (const std::string& argument : program.arguments()) arguments.push_back(argument);
-  return run_process(arguments);
+  return run_by_shell(program, fmt::format("exec < '{}'; {}exec \"$@\"", file, before));
 }
 
 }  // namespace
@@ -67,11 +63,9 @@ TEST_CASE("cli: every op is tuned, documented and emitted as a kernel that passe
     const std::string type = op == "spmm" ? "f64" : "f32";
     Program program = waco_tune().with(input, "--op", op, "--type", type, "--effort", "quick", "--json");
     if (op == "spmm" || op == "sddmm") program.with("--rhs", "20");
-    const RunResult result =
-        program.with("-o", work.path("plan.json"), "--emit", work.path("kernel.cpp")).run();
-    INFO(op << "\n" << result.err);
-    REQUIRE(result.end.code == 0);
-    const json document = json::parse(result.out);
+    const json document =
+        document_of(program.with("-o", work.path("plan.json"), "--emit", work.path("kernel.cpp")));
+    INFO(op);
     check_document(document, op);
     CHECK(document == parse_file(work.path("plan.json")));
     CHECK(document.at("type") == type);
@@ -106,10 +100,7 @@ TEST_CASE("cli: effort none ranks, and neither compiles nor runs anything", "[cl
         .with(matrix, "--op", "spmv", "--effort", "none", "--json")
         .environment("XDG_CACHE_HOME", work.path("cache"));
   };
-  const RunResult result = program().run();
-  INFO(result.err);
-  REQUIRE(result.ok());
-  const json document = json::parse(result.out);
+  const json document = document_of(program());
   check_document(document, "spmv", false);
   CHECK(document.at("baseline").is_null());
   CHECK(document.at("best").at("median_ns").is_null());
@@ -117,24 +108,18 @@ TEST_CASE("cli: effort none ranks, and neither compiles nor runs anything", "[cl
   CHECK(document.at("candidates").size() >= 5);
   CHECK_FALSE(std::filesystem::exists(work.path("cache/waco/kernels")));
 
-  const RunResult checked = program().with("--check").run();
-  INFO(checked.err);
-  REQUIRE(checked.ok());
-  check_document(json::parse(checked.out), "spmv");
-  CHECK(json::parse(checked.out).at("best").at("plan") == document.at("best").at("plan"));
-  CHECK(json::parse(checked.out).at("stages_s").at("convert").get<double>() > 0);
+  const json checked = document_of(program().with("--check"));
+  check_document(checked, "spmv");
+  CHECK(checked.at("best").at("plan") == document.at("best").at("plan"));
+  CHECK(checked.at("stages_s").at("convert").get<double>() > 0);
 }
 
 TEST_CASE("cli: a kernel is checked before it is emitted, whatever the effort", "[cli]") {
   Workspace work;
   const std::string matrix = work.matrix();
-  const RunResult result =
-      waco_tune()
-          .with(matrix, "--op", "spmv", "--effort", "none", "--emit", work.path("kernel.cpp"), "--json")
-          .run();
-  INFO(result.err);
-  REQUIRE(result.ok());
-  CHECK(json::parse(result.out).at("best").at("verified") == true);
+  const json document = document_of(waco_tune().with(matrix, "--op", "spmv", "--effort", "none", "--emit",
+                                                     work.path("kernel.cpp"), "--json"));
+  CHECK(document.at("best").at("verified") == true);
   check_kernel(work, work.path("kernel.cpp"), matrix);
 }
 
@@ -142,14 +127,11 @@ TEST_CASE("cli: where OpenMP binds threads as many of them are used as without",
   const Workspace work;
   const std::string matrix = work.matrix(10, 10, 0.3);
   const auto threads = [&](const std::string& name, const std::string& value) {
-    const RunResult result =
-        Program("waco-tune")
-            .with(matrix, "--op", "spmv", "--model", "none", "--effort", "none", "--json")
-            .environment(name, value)
-            .run();
-    INFO(name << "\n" << result.err);
-    REQUIRE(result.ok());
-    return json::parse(result.out).at("threads");
+    INFO(name);
+    return document_of(Program("waco-tune")
+                           .with(matrix, "--op", "spmv", "--model", "none", "--effort", "none", "--json")
+                           .environment(name, value))
+        .at("threads");
   };
   const json unbound = threads("OMP_PROC_BIND", "false");
   CHECK(threads("OMP_PROC_BIND", "true") == unbound);
@@ -213,9 +195,7 @@ TEST_CASE("cli: matrices and lists come from stdin", "[cli]") {
   const std::string matrix = work.matrix(), list = work.write("list", matrix + "\n"),
                     rest = work.write("rest", "absent.mtx\n" + matrix + "\n");
   const auto rank = [] { return waco_tune().with("--op", "spmv", "--effort", "none"); };
-  const RunResult named = rank().with(matrix, "--json").run();
-  REQUIRE(named.ok());
-  const json expected = json::parse(named.out).at("matrix").at("hash");
+  const json expected = document_of(rank().with(matrix, "--json")).at("matrix").at("hash");
   for (const RunResult& run :
        {run_on(rank().with("-", "--json"), matrix), run_on(rank().with("--list", "-", "--jsonl"), list),
         run_on(rank().with("--list", "-", "--jsonl"), rest, "read -r first; ")}) {
@@ -229,12 +209,8 @@ TEST_CASE("cli: OMP_NUM_THREADS is the number of threads unless --threads is giv
   const Workspace work;
   const std::string matrix = work.matrix();
   const auto threads = [&](Program program) {
-    const RunResult run = program.with(matrix, "--op", "spmv", "--effort", "none", "--json")
-                              .environment("OMP_NUM_THREADS", "1")
-                              .run();
-    INFO(run.err);
-    REQUIRE(run.ok());
-    return json::parse(run.out).at("threads").get<int>();
+    program.with(matrix, "--op", "spmv", "--effort", "none", "--json").environment("OMP_NUM_THREADS", "1");
+    return document_of(program).at("threads").get<int>();
   };
   CHECK(threads(Program("waco-tune")) == 1);
   CHECK(threads(Program("waco-tune").with("--threads", "2")) == 2);
@@ -343,10 +319,7 @@ TEST_CASE("cli: no file takes the place of a standard stream that is closed", "[
     const Program program =
         waco_tune().with("-v", "--op", "spmv", "--effort", "none", matrix, matrix + "x", "-o", results);
     CHECK(run_by_shell(program, fmt::format("exec \"$@\" {}", closed)).end.code == 6);
-    const std::string text = read_file(results);
-    CHECK(std::count(text.begin(), text.end(), '\n') == 2);
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) CHECK(json::accept(line));
+    CHECK(lines_of(results).size() == 2);
     std::filesystem::remove(results);
   }
   CHECK(run_by_shell(waco_tune().with("-", "--op", "spmv"), "exec \"$@\" <&-").end.code == 3);
@@ -366,24 +339,18 @@ TEST_CASE("cli: a program whose stdout nobody reads ends by SIGPIPE, with its fi
 
 TEST_CASE("cli: finalists keep the time that compiling them took", "[cli]") {
   Workspace work;
-  const RunResult result = waco_tune()
-                               .with(work.matrix(), "--effort", "quick", "--json", "--schedule",
-                                     "spmv f32 | A: i:U k:C | loop: i k | par: i static x2")
-                               .environment("XDG_CACHE_HOME", work.path("cache"))
-                               .run();
-  INFO(result.err);
-  REQUIRE(result.ok());
-  CHECK(json::parse(result.out).at("candidates").at(0).at("compile_ns").get<int64_t>() > 0);
+  const json document = document_of(waco_tune()
+                                        .with(work.matrix(), "--effort", "quick", "--json", "--schedule",
+                                              "spmv f32 | A: i:U k:C | loop: i k | par: i static x2")
+                                        .environment("XDG_CACHE_HOME", work.path("cache")));
+  CHECK(document.at("candidates").at(0).at("compile_ns").get<int64_t>() > 0);
 }
 
 TEST_CASE("cli: a given schedule is measured, and only that", "[cli]") {
   Workspace work;
   const std::string text = "spmv f64 | A: i1:U k:C i0:U [i/2] | loop: i1 k i0 | par: i1 static x2";
-  const RunResult result =
-      waco_tune().with(work.matrix(), "--schedule", text, "--effort", "quick", "--json").run();
-  INFO(result.err);
-  REQUIRE(result.ok());
-  const json document = json::parse(result.out);
+  const json document =
+      document_of(waco_tune().with(work.matrix(), "--schedule", text, "--effort", "quick", "--json"));
   REQUIRE(document.at("candidates").size() == 1);
   CHECK(document.at("candidates")[0].at("plan") == text);
   CHECK(document.at("candidates")[0].at("status") == "ok");
@@ -409,9 +376,9 @@ TEST_CASE("cli: a given schedule with too much fill fails with its reason", "[cl
   const auto checked = [&](const std::vector<std::string>& schedules) {
     Program program = waco_tune().with(work.matrix(), "--max-fill", "2", "--effort", "none", "--json");
     for (const std::string& schedule : schedules) program.with("--schedule", schedule);
-    return program.run();
+    return program;
   };
-  CHECK(checked({text}).end.code == 1);
+  CHECK(checked({text}).run().end.code == 1);
   check_refused(
       waco_tune().with(work.matrix(), "--max-fill", "2", "--effort", "none", "--schedule", text, "-q"), 1,
       "no plan could be run");
@@ -423,10 +390,7 @@ TEST_CASE("cli: a given schedule with too much fill fails with its reason", "[cl
   CHECK(listed.err.find("error: " + work.matrix() + ": no plan could be run: ") != std::string::npos);
   const std::string serial = "spmv f32 | A: i:U k:C | loop: i k | par: serial",
                     fast = "spmv f32 | A: i:U k:C | loop: i k | par: i static x2";
-  const RunResult both = checked({serial, text, fast});
-  INFO(both.err);
-  REQUIRE(both.ok());
-  const json document = json::parse(both.out);
+  const json document = document_of(checked({serial, text, fast}));
   CHECK(document.at("best").at("verified") == true);
   REQUIRE(document.at("candidates").size() == 3);
   CHECK(document.at("best").at("plan") == document.at("candidates")[0].at("plan"));
@@ -441,8 +405,9 @@ TEST_CASE("cli: several matrices give a line each, and code 6 when one fails", "
                                .run();
   INFO(result.err);
   CHECK(result.end.code == 6);
-  REQUIRE(std::count(result.out.begin(), result.out.end(), '\n') == 2);
-  check_document(json::parse(result.out.substr(0, result.out.find('\n'))), "spmv");
+  const std::vector<json> documents = documents_of(result.out);
+  REQUIRE(documents.size() == 2);
+  check_document(documents[0], "spmv");
   CHECK(result.err.find("missing.mtx") != std::string::npos);
 }
 
@@ -451,12 +416,10 @@ TEST_CASE("cli: matrices without nonzeros, with one row and with one column are 
   const std::string header = "%%MatrixMarket matrix coordinate real general\n";
   for (const char* body : {"5 7 0\n", "1 9 2\n1 3 1.5\n1 9 2\n", "9 1 2\n3 1 1.5\n9 1 2\n"})
     for (const char* op : {"spmv", "spmm", "sddmm"}) {
-      Program program = waco_tune().with(work.write("small.mtx", header + body), "--op", op, "--effort",
-                                         "none", "--check", "--json");
-      const RunResult result = program.run();
-      INFO(op << " " << body << result.err);
-      REQUIRE(result.end.code == 0);
-      CHECK(json::parse(result.out).at("best").at("verified") == true);
+      const Program program = waco_tune().with(work.write("small.mtx", header + body), "--op", op, "--effort",
+                                               "none", "--check", "--json");
+      INFO(op << " " << body);
+      CHECK(document_of(program).at("best").at("verified") == true);
     }
   // The kernel of an empty matrix takes operands and results that are null.
   const std::string empty = work.write("empty.mtx", header + "5 7 0\n"), kernel = work.path("kernel.cpp");
@@ -517,9 +480,7 @@ TEST_CASE("cli: a plan becomes a kernel again, checked on its matrix", "[cli]") 
               .with("--list", list, "--op", "spmm", "--rhs", "16", "--effort", "none", "-o", results)
               .run()
               .ok());
-  const RunResult of_list = waco_codegen().with(results, matrix, "-o", work.path("listed.cpp")).run();
-  INFO(of_list.err);
-  REQUIRE(of_list.ok());
+  run_well(waco_codegen().with(results, matrix, "-o", work.path("listed.cpp")));
   CHECK(code(read_file(work.path("listed.cpp"))) == code(read_file(work.path("kernel.cpp"))));
   check_refused(waco_codegen().with(results), 2, "name a matrix");
   const RunResult listed_piped = run_on(waco_codegen().with("-", matrix), results);
@@ -580,12 +541,7 @@ TEST_CASE("cli: a list is continued, faults are told item by item", "[cli]") {
   const auto batch = [&] {
     return waco_tune().with("--list", list, "--op", "spmv", "--effort", "none", "--check");
   };
-  const auto lines = [&] {
-    std::vector<json> parsed;
-    std::ifstream in(results);
-    for (std::string line; std::getline(in, line);) parsed.push_back(json::parse(line));
-    return parsed;
-  };
+  const auto lines = [&] { return lines_of(results); };
   const RunResult first = batch().with("-o", results, "--jsonl").run();
   INFO(first.err);
   CHECK(first.end.code == 6);

@@ -12,8 +12,6 @@
 #include "../model/learned/random_model.hpp"
 #include "../model/patterns.hpp"
 #include "../model/server_ceilings.hpp"
-#include "waco/base/file_replacement.hpp"
-#include "waco/base/files.hpp"
 #include "waco/codegen/arranged.hpp"
 #include "waco/schedule/kinship.hpp"
 #include "waco/schedule/storage_size.hpp"
@@ -267,11 +265,11 @@ TEST_CASE("ranking: clustered points cost more by what the model knows of its ma
   const TemporaryFolder folder;
   test::write_random_model(folder.path() / "model", options.problem.op, 1);
   const auto cost = [&](std::optional<double> clustered_cost) {
-    auto manifest = nlohmann::ordered_json::parse(read_file(folder.path() / "model" / "model.json"));
-    manifest["clustered_costs"] = nlohmann::ordered_json::array();
-    if (clustered_cost)
-      manifest["clustered_costs"].push_back({{"row_bytes", 1024}, {"factor", *clustered_cost}});
-    write_file_atomically(folder.path() / "model" / "model.json", manifest.dump());
+    test::edit_manifest(folder.path() / "model", [&](auto& manifest) {
+      manifest["clustered_costs"] = nlohmann::ordered_json::array();
+      if (clustered_cost)
+        manifest["clustered_costs"].push_back({{"row_bytes", 1024}, {"factor", *clustered_cost}});
+    });
     options.learned = search::Learned::open(folder.path() / "model", {}, 2);
     tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
     const auto judged = ranking.judge({schedule::parse(
@@ -290,9 +288,7 @@ TEST_CASE("ranking: where nobody measures, points of little known families come 
   test::write_random_model(folder.path() / "model", options.problem.op, 1);
   // What a search finds by a model that has learned from so many patterns of the families.
   const auto found = [&](const std::map<std::string, int64_t>& families, bool cautious) {
-    auto manifest = nlohmann::ordered_json::parse(read_file(folder.path() / "model" / "model.json"));
-    manifest["families"] = families;
-    write_file_atomically(folder.path() / "model" / "model.json", manifest.dump());
+    test::edit_manifest(folder.path() / "model", [&](auto& manifest) { manifest["families"] = families; });
     options.learned = search::Learned::open(folder.path() / "model", {}, 2);
     tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
     return ranking.search(40, 3000, {.num_sure = 0, .cautious = cautious});

@@ -26,20 +26,6 @@ class Folder {
  public:
   Folder() { test::write_random_model(path, schedule::Op::kSpmv); }
 
-  void edit_manifest(const std::function<void(nlohmann::ordered_json&)>& edit) const {
-    const fs::path file = path / "model.json";
-    auto manifest = nlohmann::ordered_json::parse(read_file(file));
-    edit(manifest);
-    write_artifact(file, manifest);
-  }
-  /// Rewrites the weights and the hash that the manifest names.
-  void edit_weights(const std::function<void(TensorFile&)>& edit) const {
-    const fs::path file = path / "weights.safetensors";
-    TensorFile tensors = TensorFile::read(file);
-    edit(tensors);
-    tensors.write(file);
-    edit_manifest([&](auto& manifest) { manifest["weights_hash"] = content_hash(read_file(file)); });
-  }
   void check_refused(const std::string& reason) const {
     INFO(reason);
     CHECK_THROWS_AS(LearnedModel::load(path), InputError);
@@ -59,10 +45,10 @@ TEST_CASE("model_folder: what was written is read, with a hash of all of it", "[
   CHECK(first.embedding_size() == 64);
   CHECK(first.manifest().at("extractor") == "human");
   CHECK(LearnedModel::load(folder.path).hash() == first.hash());
-  folder.edit_manifest([](auto& manifest) { manifest["metrics"]["loss"] = 1; });
+  test::edit_manifest(folder.path, [](auto& manifest) { manifest["metrics"]["loss"] = 1; });
   const std::string edited = LearnedModel::load(folder.path).hash();
   CHECK(edited != first.hash());
-  folder.edit_weights([](TensorFile& tensors) { tensors.set("correct.slope", {1}, {0.25f}); });
+  test::edit_weights(folder.path, [](TensorFile& tensors) { tensors.set("correct.slope", {1}, {0.25f}); });
   CHECK(LearnedModel::load(folder.path).hash() != edited);
 }
 
@@ -80,7 +66,7 @@ TEST_CASE("model_folder: manifests of other kinds and versions are refused", "[m
   const auto refuses = [](const std::string& reason,
                           const std::function<void(nlohmann::ordered_json&)>& edit) {
     const Folder folder;
-    folder.edit_manifest(edit);
+    test::edit_manifest(folder.path, edit);
     folder.check_refused(reason);
   };
   refuses("waco-model", [](auto& m) { m["format"] = "waco-plan"; });
@@ -128,12 +114,13 @@ TEST_CASE("model_folder: weights that the manifest does not describe are refused
   const std::string whole = read_file(torn.path / "weights.safetensors");
   write_file_atomically(torn.path / "weights.safetensors", whole.substr(0, whole.size() / 2));
   torn.check_refused("weights_hash");
-  torn.edit_manifest([&](auto& m) { m["weights_hash"] = content_hash(whole.substr(0, whole.size() / 2)); });
+  test::edit_manifest(torn.path,
+                      [&](auto& m) { m["weights_hash"] = content_hash(whole.substr(0, whole.size() / 2)); });
   torn.check_refused("truncated");
 
   const auto refuses = [](const std::string& reason, const std::function<void(TensorFile&)>& edit) {
     const Folder folder;
-    folder.edit_weights(edit);
+    test::edit_weights(folder.path, edit);
     folder.check_refused(reason);
   };
   refuses("retrieve.fc.bias", [](auto& t) { t.set("retrieve.fc.bias", {3}, {1, 2, 3}); });

@@ -124,4 +124,23 @@ inline void write_random_model(const std::filesystem::path& folder, schedule::Op
   RandomModel(op, seed).write(folder);
 }
 
+/// Changes what model.json says.
+template <class Edit>
+void edit_manifest(const std::filesystem::path& folder, const Edit& edit) {
+  const std::filesystem::path file = folder / "model.json";
+  auto manifest = nlohmann::ordered_json::parse(read_file(file));
+  edit(manifest);
+  write_artifact(file, manifest);
+}
+
+/// Rewrites the weights and the hash that the manifest names.
+template <class Edit>
+void edit_weights(const std::filesystem::path& folder, const Edit& edit) {
+  const std::filesystem::path file = folder / "weights.safetensors";
+  model::TensorFile tensors = model::TensorFile::read(file);
+  edit(tensors);
+  tensors.write(file);
+  edit_manifest(folder, [&](auto& manifest) { manifest["weights_hash"] = content_hash(read_file(file)); });
+}
+
 }  // namespace waco::test
