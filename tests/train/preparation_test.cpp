@@ -13,7 +13,6 @@
 #include "waco/model/learned/cost_features.hpp"
 #include "waco/pattern/pattern_features.hpp"
 #include "waco/schedule/encoding.hpp"
-#include "waco/train/network/extractor.hpp"
 
 using namespace waco;
 using namespace waco::train;
@@ -93,7 +92,11 @@ TEST_CASE("preparation: groups of one pattern share what an extractor makes of i
   records.groups.push_back(clustered);
   const MatrixFiles files({folder.path().string()});
   PreparationOptions options = options_in({}, "conv");
-  options.make_pattern = [](const matrix::SparseTensor&) { return std::make_shared<PreparedPattern>(); };
+  options.make_pattern = [](const matrix::SparseTensor&) {
+    const auto owner = std::make_shared<int>();  // only told from others, never looked at
+    return std::shared_ptr<const PreparedPattern>(owner,
+                                                  reinterpret_cast<const PreparedPattern*>(owner.get()));
+  };
   const Preparation prepared = prepare(records.groups, files, options, {});
   REQUIRE(prepared.examples.size() == 6);
   std::set<const PreparedPattern*> patterns;
