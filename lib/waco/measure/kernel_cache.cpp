@@ -21,6 +21,7 @@
 #include "waco/base/error.hpp"
 #include "waco/base/file_replacement.hpp"
 #include "waco/base/machine.hpp"
+#include "waco/base/note.hpp"
 #include "waco/base/unused_entries.hpp"
 #include "waco/base/version.hpp"
 #include "waco/measure/noted_compilers.hpp"
@@ -234,16 +235,10 @@ bool KernelCache::is_valid(const fs::path& folder, const std::string& key) {
   const fs::path library = folder / (key + ".so");
   std::error_code error;
   if (!fs::exists(manifest, error) || !fs::exists(library, error)) return false;
-  try {
-    const nlohmann::json json = nlohmann::json::parse(read_file(manifest));
-    if (json.at("format") != kManifestFormat || json.at("version") != kManifestVersion) return false;
+  return read_note(manifest, kManifestFormat, kManifestVersion, [&](const nlohmann::json& json) {
     const std::string content = read_file(library);
     return json.at("size_bytes") == content.size() && json.at("checksum") == content_hash(content);
-  } catch (const nlohmann::json::exception&) {
-    return false;
-  } catch (const EnvironmentError&) {
-    return false;
-  }
+  });
 }
 
 CompiledKernel KernelCache::compile(const std::string& key, const CompileRequest& request, double timeout_s,

@@ -13,6 +13,7 @@
 #include "waco/base/error.hpp"
 #include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
+#include "waco/base/note.hpp"
 #include "waco/measure/compiler_program.hpp"
 #include "waco/measure/kernel_cache.hpp"
 #include "waco/measure/requests.hpp"
@@ -32,18 +33,12 @@ std::string processor() {
   return content_hash(native_cpu());
 }
 
-/// Nothing where the file is damaged, of another version or of another processor.
-std::optional<Compiler> read_note(const fs::path& file) {
-  try {
-    const auto json = nlohmann::json::parse(read_file(file));
-    if (json.at("format") != kFormat || json.at("version") != kVersion) return std::nullopt;
+/// Nothing where there is no such note, or one of another processor.
+std::optional<Compiler> noted_compiler(const fs::path& file) {
+  return read_note(file, kFormat, kVersion, [](const nlohmann::json& json) -> std::optional<Compiler> {
     if (json.at("processor") != processor()) return std::nullopt;
     return Compiler::noted(json.at("target").get<CompilerTarget>(), json.at("identity").get<std::string>());
-  } catch (const nlohmann::json::exception&) {
-    return std::nullopt;
-  } catch (const EnvironmentError&) {
-    return std::nullopt;
-  }
+  });
 }
 
 /// What is asked for by name; empty when any compiler will do.
@@ -72,7 +67,7 @@ void note_compiler(const Compiler& compiler, const fs::path& folder) {
     fs::last_write_time(file, fs::file_time_type::clock::now(), error);
     return !error;
   };
-  if (set_date() && read_note(file)) return;
+  if (set_date() && noted_compiler(file)) return;
   const nlohmann::json json = {{"format", kFormat},
                                {"version", kVersion},
                                {"processor", processor()},
@@ -90,7 +85,7 @@ std::vector<Compiler> noted_compilers(const fs::path& folder, const std::string&
   std::vector<std::pair<fs::file_time_type, Compiler>> found;
   for (const fs::directory_entry& file : list_folder(folder)) {
     if (file.path().extension() != kSuffix) continue;
-    std::optional<Compiler> compiler = read_note(file.path());
+    std::optional<Compiler> compiler = noted_compiler(file.path());
     std::error_code gone;
     const auto date = file.last_write_time(gone);
     if (gone || !compiler || (!command.empty() && compiler->target().command != command)) continue;

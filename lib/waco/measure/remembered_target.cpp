@@ -11,6 +11,7 @@
 #include "waco/base/error.hpp"
 #include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
+#include "waco/base/note.hpp"
 #include "waco/measure/compiler.hpp"
 #include "waco/measure/compiler_program.hpp"
 
@@ -57,17 +58,11 @@ std::optional<CompilerTarget> read_target(const fs::path& file, const std::strin
   const auto date = fs::last_write_time(file, error);
   const auto now = fs::file_time_type::clock::now();
   if (error || date < now - kKept || date > now) return std::nullopt;
-  try {
-    const auto json = nlohmann::json::parse(read_file(file));
-    if (json.at("format") != kFormat || json.at("version") != kVersion) return std::nullopt;
+  return read_note(file, kFormat, kVersion, [&](const nlohmann::json& json) -> std::optional<CompilerTarget> {
     CompilerTarget target = json.at("target").get<CompilerTarget>();
     if (target.command != command || target.fingerprint.empty()) return std::nullopt;
     return target;
-  } catch (const nlohmann::json::exception&) {
-    return std::nullopt;
-  } catch (const EnvironmentError&) {
-    return std::nullopt;
-  }
+  });
 }
 
 }  // namespace

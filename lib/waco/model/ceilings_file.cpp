@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <mutex>
 
@@ -16,6 +15,7 @@
 #include "waco/base/error.hpp"
 #include "waco/base/file_replacement.hpp"
 #include "waco/base/machine.hpp"
+#include "waco/base/note.hpp"
 #include "waco/model/ceilings.hpp"
 
 namespace waco::model {
@@ -105,21 +105,13 @@ bool plausible(const Ceilings& c) {
 }
 
 bool load(const std::filesystem::path& path, Ceilings& wanted) {
-  try {
-    std::ifstream file(path);
-    if (!file) return false;
-    const auto json = nlohmann::json::parse(file);
-    if (json.at("format") != kFormat || json.at("version") != kVersion) return false;
+  return read_note(path, kFormat, kVersion, [&](const nlohmann::json& json) {
     Ceilings found = ceilings_from_json(json);
     if (found.cpu != wanted.cpu || found.threads != wanted.threads) return false;
     if (found.disturbed && is_old(path)) return false;
     wanted = std::move(found);
     return true;
-  } catch (const nlohmann::json::exception&) {
-    return false;
-  } catch (const UsageError&) {
-    return false;
-  }
+  });
 }
 
 /// Whether they are kept.
