@@ -1,6 +1,9 @@
 // Machine description, usable threads and cgroup quotas.
 #include "waco/base/machine.hpp"
 
+#include <omp.h>
+
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <fstream>
@@ -10,6 +13,7 @@
 #include "../scoped_variable.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
+#include "waco/base/thread_places.hpp"
 
 using namespace waco;
 namespace fs = std::filesystem;
@@ -176,6 +180,33 @@ TEST_CASE("machine: a compiler command may have several words", "[base]") {
 TEST_CASE("machine: OMP_NUM_THREADS limits the usable threads", "[base]") {
   const ScopedVariable variable(GENERATE("OMP_NUM_THREADS", "OMP_THREAD_LIMIT"), "1,4");
   CHECK(usable_threads() == 1);
+}
+
+TEST_CASE("machine: the OMP_NUM_THREADS of a program that started itself anew limits nothing", "[base]") {
+  const int usable = usable_threads();
+  const ScopedVariable before(kUsableThreadsVariable, std::to_string(usable).c_str());
+  const ScopedVariable own("OMP_NUM_THREADS", "1");
+  CHECK(usable_threads() == usable);
+}
+
+TEST_CASE("machine: threads are held on CPUs of their own, and let go", "[base]") {
+  if (omp_get_proc_bind() != omp_proc_bind_false) return;  // OpenMP holds them
+  const std::vector<int> cpus = allowed_cpus();
+  const int threads = std::min<int>(2, static_cast<int>(cpus.size()));
+  const auto cpus_of_threads = [threads] {
+    std::vector<std::vector<int>> found(static_cast<size_t>(threads));
+#pragma omp parallel num_threads(threads)
+    found[static_cast<size_t>(omp_get_thread_num())] = allowed_cpus();
+    return found;
+  };
+  {
+    const ThreadsPinned pinned(threads);
+    const auto held = cpus_of_threads();
+    for (size_t n = 0; n < held.size(); ++n) CHECK(held[n] == std::vector<int>{cpus[n]});
+  }
+  for (const std::vector<int>& free : cpus_of_threads()) CHECK(free == cpus);
+  const ThreadsPinned too_many(static_cast<int>(cpus.size()) + 1);
+  for (const std::vector<int>& free : cpus_of_threads()) CHECK(free == cpus);
 }
 
 TEST_CASE("machine: an OMP_NUM_THREADS that is no number limits nothing", "[base]") {
