@@ -54,7 +54,7 @@ class LibrsbRun : public PreparedPeer {
         RSB_FLAG_NOFLAGS, &error);
     check(error, "rsb_mtx_alloc_from_csr_const");
     const auto width = static_cast<rsb_coo_idx_t>(input.problem.rhs);
-    rsb_int_t threads = 0;  // to be found, up to those that execute
+    rsb_int_t threads = -1;  // to be tried out, up to those that execute
     // Zero rounds: as many as the time allows.
     check(rsb_tune_spmm(&matrix_.matrix, nullptr, &threads, 0, kTuningLimit_s, RSB_TRANSPOSITION_N, one(),
                         nullptr, width, RSB_FLAG_WANT_ROW_MAJOR_ORDER, input.dense[0], width, zero(),
