@@ -12,6 +12,7 @@
 #include "waco/base/files.hpp"
 #include "waco/codegen/arranged.hpp"
 #include "waco/matrix/synthetic.hpp"
+#include "waco/schedule/row_windows.hpp"
 
 using namespace waco;
 using namespace waco::collect;

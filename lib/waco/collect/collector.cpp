@@ -25,6 +25,7 @@
 #include "waco/measure/worker_process.hpp"
 #include "waco/model/ceilings.hpp"
 #include "waco/model/closed_form.hpp"
+#include "waco/schedule/row_windows.hpp"
 
 namespace waco::collect {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "waco/base/content_hash.hpp"
 #include "waco/codegen/kernel.hpp"
+#include "waco/schedule/row_windows.hpp"
 #include "waco/search/named.hpp"
 
 namespace waco::collect {

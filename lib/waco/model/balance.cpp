@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "waco/schedule/row_windows.hpp"
+
 namespace waco::model {
 
 using codegen::KernelShape;
@@ -57,7 +59,10 @@ double rows_factor(const KernelShape& shape, PatternProfile& profile, double gra
   const auto& format = shape.point.format;
   const double rows = static_cast<double>(profile.row_pointers().size() - 1);
   const double total = profile.num_nonzeros() + row_weight * rows;
-  const bool whole_sort = format.sort_window * threads > static_cast<int64_t>(rows);
+  const bool whole_sort =
+      format.sort_window > 1 &&
+      format.sort_window >
+          schedule::rows_of_thread(shape.point.problem, static_cast<int64_t>(rows), threads, format.split[0]);
   switch (compute.policy) {
     case Policy::kStatic: {
       const double in_order = static_factor(profile, granule, threads, row_weight);

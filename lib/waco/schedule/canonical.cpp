@@ -3,6 +3,7 @@
 
 #include "waco/base/error.hpp"
 #include "waco/schedule/loop_nest.hpp"
+#include "waco/schedule/row_windows.hpp"
 #include "waco/schedule/trivial_parts.hpp"
 
 namespace waco::schedule {
@@ -107,23 +108,12 @@ SuperSchedule with_threads(SuperSchedule point, int threads) {
   return canonical(point);
 }
 
-int64_t cluster_window(const Problem& problem, int64_t num_rows, int threads) {
-  constexpr int64_t kLineBytes = 64;
-  const bool is_of_lines =
-      output_is_sparse(problem.op) || problem.rhs * value_bytes(problem.type) >= kLineBytes;
-  if (threads <= 1 || is_of_lines) return 0;
-  // Whole lines of the result, and whole slices of any power of two of lanes up to so many.
-  const int64_t share = (num_rows + threads - 1) / threads;
-  const int64_t window = (share + kLineBytes - 1) / kLineBytes * kLineBytes;
-  return window < num_rows ? window : 0;
-}
-
 SuperSchedule clustered(SuperSchedule point, int64_t window) {
   FormatSchedule& format = point.format;
   format.arrangement = Arrangement::kClustered;
   format.cluster_window = window;
-  if (window > 0 && format.sort_window > window)
-    format.sort_window = std::max<int64_t>(1, window / format.split[0]) * format.split[0];
+  if (window > 0 && format.sort_window > 1)
+    format.sort_window = window_within(window, format.sort_window, format.split[0]);
   return canonical(point);
 }
 

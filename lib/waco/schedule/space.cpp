@@ -8,6 +8,7 @@
 #include "waco/base/error.hpp"
 #include "waco/schedule/building.hpp"
 #include "waco/schedule/legal_choices.hpp"
+#include "waco/schedule/row_windows.hpp"
 #include "waco/schedule/trivial_parts.hpp"
 
 namespace waco::schedule {
@@ -65,15 +66,8 @@ void repair_kinds(FormatSchedule& format) {
   if (!sliced) format.sort_window = 1;
 }
 
-/// A multiple of the slice that is no larger than the padded matrix.
-void repair_sort(FormatSchedule& format, int64_t num_rows) {
-  if (format.sort_window <= 1) {
-    format.sort_window = 1;
-    return;
-  }
-  const int64_t slice = format.split[0];
-  const auto round_up = [slice](int64_t rows) { return (rows + slice - 1) / slice * slice; };
-  format.sort_window = round_up(std::min(format.sort_window, num_rows));
+int64_t round_up(int64_t rows, int64_t slice) {
+  return (rows + slice - 1) / slice * slice;
 }
 
 void repair_compute(SuperSchedule& point, const SpaceLimits& limits) {
@@ -133,6 +127,25 @@ ScheduleSpace::ScheduleSpace(const Problem& problem, std::vector<int64_t> dims, 
     if (has_dense_index(problem.op) && tile < problem.rhs) tiles_.push_back(tile);
 }
 
+int64_t ScheduleSpace::largest_sort_window(int32_t slice) const {
+  if (limits_.max_threads > 1 && rows_share_lines(problem_))
+    return rows_of_thread(problem_, dims_[0], limits_.max_threads, slice);
+  return round_up(dims_[0], slice);
+}
+
+/// A multiple of the slice that is no larger than may be, of which it is an equal part where that is a
+/// thread's rows.
+void ScheduleSpace::repair_sort(FormatSchedule& format) const {
+  if (format.sort_window <= 1) {
+    format.sort_window = 1;
+    return;
+  }
+  const int32_t slice = format.split[0];
+  const int64_t largest = largest_sort_window(slice);
+  format.sort_window = largest < dims_[0] ? window_within(largest, format.sort_window, slice)
+                                          : round_up(std::min(format.sort_window, largest), slice);
+}
+
 std::optional<SuperSchedule> ScheduleSpace::repaired(SuperSchedule point) const {
   const int order = sparse_order(problem_.op);
   const std::optional<Var> parallel = parallel_var(point.compute);
@@ -144,7 +157,7 @@ std::optional<SuperSchedule> ScheduleSpace::repaired(SuperSchedule point) const 
   point = without_trivial_parts(point);
   repair_order(point.format.levels, point.format, order);
   repair_kinds(point.format);
-  repair_sort(point.format, dims_[0]);
+  repair_sort(point.format);
 
   const auto is_dense = [order](Var var) { return var.index >= order; };
   std::vector<Var>& loops = point.compute.loops;

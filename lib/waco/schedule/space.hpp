@@ -43,6 +43,10 @@ class ScheduleSpace {
   /// Tiles smaller than the size of the dense index, ascending, after 0 (not tiled).
   const std::vector<int32_t>& tiles() const { return tiles_; }
 
+  /// In slices of `slice` rows: all rows, or a thread's where threads would share cache lines of the result.
+  /// Smaller windows are equal parts of a thread's rows then.
+  int64_t largest_sort_window(int32_t slice) const;
+
   /// Every choice drawn uniformly among the legal ones, from the format to the threads.
   SuperSchedule sample_uniform(Random& random) const;
   /// A format of the stratum with a schedule that mostly follows it. On shapes too small for the stratum the
@@ -65,6 +69,8 @@ class ScheduleSpace {
   std::optional<SuperSchedule> repaired(SuperSchedule point) const;
 
  private:
+  void repair_sort(FormatSchedule& format) const;
+
   Problem problem_;
   std::vector<int64_t> dims_;
   SpaceLimits limits_;

@@ -117,13 +117,8 @@ SuperSchedule arranged(SuperSchedule point, Arrangement arrangement);
 /// The canonical point that runs on so many threads; one that is serial stays so.
 SuperSchedule with_threads(SuperSchedule point, int threads);
 
-/// In windows of how many rows so many are clustered for this many threads; 0: all of them. Rows of the
-/// result that are shorter than a cache line stay with a thread, one window each, as threads that write the
-/// same lines wait for each other.
-int64_t cluster_window(const Problem& problem, int64_t num_rows, int threads);
-
-/// The canonical point that clusters its rows in windows of so many (0: all of them), and sorts them in no
-/// larger ones.
+/// The canonical point that clusters its rows in windows of so many (0: all of them), and sorts them in equal
+/// parts of these.
 SuperSchedule clustered(SuperSchedule point, int64_t window);
 
 /// The text form, which `parse` reads back to the same value.

@@ -77,13 +77,14 @@ void Choices::add(int num_values, bool ordered) {
 
 int64_t Choices::sort_window(int value, int32_t slice) const {
   if (value == 0) return 1;
-  return value == kSortAll ? space_.dims()[0] : int64_t{slice} << value;
+  return value == kSortAll ? space_.largest_sort_window(slice) : int64_t{slice} << value;
 }
 
 int Choices::sort_value(int64_t window, int32_t slice) const {
   if (window <= 1) return 0;
-  if (window >= space_.dims()[0]) return kSortAll;
-  const int doublings = std::bit_width(static_cast<uint64_t>(window / slice)) - 1;
+  if (window >= space_.largest_sort_window(slice)) return kSortAll;
+  // Rounded up, as windows are parts that are no larger than asked for.
+  const int doublings = std::bit_width(static_cast<uint64_t>(window / slice - 1));
   return std::clamp(doublings, 1, kSortDoublings);
 }
 

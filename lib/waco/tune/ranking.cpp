@@ -16,6 +16,7 @@
 #include "waco/base/machine.hpp"
 #include "waco/codegen/arranged.hpp"
 #include "waco/pattern/diagonals.hpp"
+#include "waco/schedule/row_windows.hpp"
 #include "waco/tune/cautious_model.hpp"
 #include "waco/tune/prediction_errors.hpp"
 #include "waco/tune/row_orders.hpp"
