@@ -10,13 +10,13 @@
 #include <utility>
 
 #include "apps/bench/contest.hpp"
-#include "apps/bench/html_report.hpp"
-#include "apps/bench/markdown_report.hpp"
 #include "apps/bench/options.hpp"
 #include "apps/bench/pinning.hpp"
 #include "apps/bench/record_file.hpp"
-#include "apps/bench/summary.hpp"
-#include "apps/bench/table.hpp"
+#include "apps/bench/report/html_report.hpp"
+#include "apps/bench/report/markdown_report.hpp"
+#include "apps/bench/report/summary.hpp"
+#include "apps/bench/report/table.hpp"
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/file_replacement.hpp"

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "apps/bench/contestants.hpp"
-#include "apps/bench/openmp_runtimes.hpp"
+#include "apps/bench/peers/openmp_runtimes.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/machine.hpp"

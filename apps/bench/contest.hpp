@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/bench/peer.hpp"
+#include "apps/bench/peers/peer.hpp"
 #include "apps/bench/record.hpp"
 #include "waco/base/signals.hpp"
 #include "waco/measure/kernel_cache.hpp"

@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 
-#include "apps/bench/csr_arrays.hpp"
-#include "apps/bench/peer.hpp"
+#include "apps/bench/peers/csr_arrays.hpp"
+#include "apps/bench/peers/peer.hpp"
 #include "apps/bench/record.hpp"
 #include "waco/base/signals.hpp"
 #include "waco/measure/kernel_cache.hpp"

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "apps/bench/table.hpp"
+#include "apps/bench/report/table.hpp"
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
 

@@ -1,10 +1,10 @@
 // The page is well-formed, complete and self-contained.
-#include "apps/bench/html_report.hpp"
+#include "apps/bench/report/html_report.hpp"
 
 #include <catch2/catch.hpp>
 #include <regex>
 
-#include "apps/bench/speedup_chart.hpp"
+#include "apps/bench/report/speedup_chart.hpp"
 #include "records.hpp"
 
 using namespace waco;

@@ -1,5 +1,5 @@
 // Markdown tables say the numbers of the records.
-#include "apps/bench/markdown_report.hpp"
+#include "apps/bench/report/markdown_report.hpp"
 
 #include <catch2/catch.hpp>
 

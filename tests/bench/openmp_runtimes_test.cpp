@@ -1,5 +1,5 @@
 // Which OpenMP runtimes meet in one process.
-#include "apps/bench/openmp_runtimes.hpp"
+#include "apps/bench/peers/openmp_runtimes.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -3,10 +3,10 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "apps/bench/csr_arrays.hpp"
-#include "apps/bench/dense_form.hpp"
-#include "apps/bench/peer.hpp"
-#include "apps/bench/table.hpp"
+#include "apps/bench/peers/csr_arrays.hpp"
+#include "apps/bench/peers/dense_form.hpp"
+#include "apps/bench/peers/peer.hpp"
+#include "apps/bench/report/table.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/random.hpp"
 #include "waco/measure/workbench.hpp"

@@ -4,11 +4,11 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
-#include "apps/bench/html_report.hpp"
-#include "apps/bench/markdown_report.hpp"
 #include "apps/bench/record_file.hpp"
-#include "apps/bench/summary.hpp"
-#include "apps/bench/table.hpp"
+#include "apps/bench/report/html_report.hpp"
+#include "apps/bench/report/markdown_report.hpp"
+#include "apps/bench/report/summary.hpp"
+#include "apps/bench/report/table.hpp"
 #include "records.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"

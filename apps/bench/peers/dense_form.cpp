@@ -1,5 +1,5 @@
 // From CSR arrays to all values.
-#include "apps/bench/dense_form.hpp"
+#include "apps/bench/peers/dense_form.hpp"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "apps/bench/libraries.hpp"
+#include "apps/bench/peers/libraries.hpp"
 #include "waco/base/error.hpp"
 
 namespace waco::bench {

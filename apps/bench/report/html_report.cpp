@@ -1,13 +1,13 @@
 // The page: style, machine, and for each problem a chart and two tables.
-#include "apps/bench/html_report.hpp"
+#include "apps/bench/report/html_report.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "apps/bench/speedup_chart.hpp"
-#include "apps/bench/summary.hpp"
-#include "apps/bench/table.hpp"
+#include "apps/bench/report/speedup_chart.hpp"
+#include "apps/bench/report/summary.hpp"
+#include "apps/bench/report/table.hpp"
 #include "waco/base/version.hpp"
 #include "waco/tune/text.hpp"
 

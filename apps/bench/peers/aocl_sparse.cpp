@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "apps/bench/libraries.hpp"
+#include "apps/bench/peers/libraries.hpp"
 #include "waco/base/error.hpp"
 
 namespace waco::bench {

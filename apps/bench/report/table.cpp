@@ -1,5 +1,5 @@
 // Aligned text.
-#include "apps/bench/table.hpp"
+#include "apps/bench/report/table.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Geometric means and counts over records.
-#include "apps/bench/summary.hpp"
+#include "apps/bench/report/summary.hpp"
 
 #include <fmt/format.h>
 

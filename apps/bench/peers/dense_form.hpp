@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "apps/bench/peer.hpp"
+#include "apps/bench/peers/peer.hpp"
 #include "waco/base/buffer.hpp"
 
 namespace waco::bench {

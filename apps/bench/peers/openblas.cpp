@@ -1,8 +1,8 @@
 // OpenBLAS on the dense form of small matrices: what storing every zero would give.
 #include <dlfcn.h>
 
-#include "apps/bench/dense_form.hpp"
-#include "apps/bench/libraries.hpp"
+#include "apps/bench/peers/dense_form.hpp"
+#include "apps/bench/peers/libraries.hpp"
 #include "waco/base/error.hpp"
 
 namespace waco::bench {

@@ -8,8 +8,8 @@ extern "C" {
 #include <cstdlib>
 #include <cstring>
 
-#include "apps/bench/first_touch.hpp"
-#include "apps/bench/libraries.hpp"
+#include "apps/bench/peers/first_touch.hpp"
+#include "apps/bench/peers/libraries.hpp"
 #include "waco/base/error.hpp"
 
 namespace waco::bench {

@@ -1,7 +1,7 @@
 // One function a library, each defined in the file of its name; only those that CMake found are built.
 #pragma once
 
-#include "apps/bench/peer.hpp"
+#include "apps/bench/peers/peer.hpp"
 
 namespace waco::bench {
 

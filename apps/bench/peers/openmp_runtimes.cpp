@@ -1,5 +1,5 @@
 // Asking the loader what every loaded object takes for OpenMP.
-#include "apps/bench/openmp_runtimes.hpp"
+#include "apps/bench/peers/openmp_runtimes.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // Markdown tables.
-#include "apps/bench/markdown_report.hpp"
+#include "apps/bench/report/markdown_report.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <map>
 #include <tuple>
 
-#include "apps/bench/summary.hpp"
-#include "apps/bench/table.hpp"
+#include "apps/bench/report/summary.hpp"
+#include "apps/bench/report/table.hpp"
 
 namespace waco::bench {
 namespace {

@@ -2,7 +2,7 @@
 #include <mkl.h>
 #include <mkl_spblas.h>
 
-#include "apps/bench/libraries.hpp"
+#include "apps/bench/peers/libraries.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/pattern/cell_count.hpp"

@@ -1,7 +1,7 @@
 // Which libraries there are, and which of their peers take part.
 #include <set>
 
-#include "apps/bench/libraries.hpp"
+#include "apps/bench/peers/libraries.hpp"
 #include "waco/base/error.hpp"
 
 namespace waco::bench {

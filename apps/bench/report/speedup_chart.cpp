@@ -1,5 +1,5 @@
 // Scales, axes, curves and legend of the drawing.
-#include "apps/bench/speedup_chart.hpp"
+#include "apps/bench/report/speedup_chart.hpp"
 
 #include <fmt/format.h>
 

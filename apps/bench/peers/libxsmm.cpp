@@ -2,8 +2,8 @@
 // Its other sparse path compiles the nonzeros into code and is made for tiny operators.
 #include <libxsmm.h>
 
-#include "apps/bench/dense_form.hpp"
-#include "apps/bench/libraries.hpp"
+#include "apps/bench/peers/dense_form.hpp"
+#include "apps/bench/peers/libraries.hpp"
 #include "waco/base/error.hpp"
 
 namespace waco::bench {

@@ -1,5 +1,5 @@
 // A mapped row-major sparse matrix times a dense vector or row-major matrix, on OpenMP threads.
-#include "apps/bench/eigen_product.hpp"
+#include "apps/bench/peers/eigen_product.hpp"
 
 #include <Eigen/Core>
 #include <Eigen/SparseCore>

@@ -1,9 +1,9 @@
 // From sorted coordinates to CSR.
-#include "apps/bench/csr_arrays.hpp"
+#include "apps/bench/peers/csr_arrays.hpp"
 
 #include <algorithm>
 
-#include "apps/bench/first_touch.hpp"
+#include "apps/bench/peers/first_touch.hpp"
 
 namespace waco::bench {
 

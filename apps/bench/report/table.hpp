@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/bench/peer.hpp"
+#include "apps/bench/peers/peer.hpp"
 #include "apps/bench/record.hpp"
-#include "apps/bench/summary.hpp"
+#include "apps/bench/report/summary.hpp"
 
 namespace waco::bench {
 

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "apps/bench/eigen_product.hpp"
-#include "apps/bench/libraries.hpp"
+#include "apps/bench/peers/eigen_product.hpp"
+#include "apps/bench/peers/libraries.hpp"
 
 namespace waco::bench {
 namespace {
