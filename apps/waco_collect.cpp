@@ -48,7 +48,7 @@ struct Options {
   int num_copies = 0;
   double censor_ratio = 4;
   double validation_share = 0.2;
-  double max_fill = 20;
+  double max_fill = schedule::kMaxFill;
   double time_limit_s = 0;
   std::string model;
   std::string shard;

@@ -25,7 +25,7 @@ struct Options {
   std::optional<int64_t> calls;
   std::optional<int> top;
   std::optional<double> budget_s;
-  double max_fill = 20;
+  double max_fill = schedule::kMaxFill;
   tune::ModelOptions ranking;
   std::string space = "all";
   std::string plan_file;

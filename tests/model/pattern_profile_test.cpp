@@ -30,6 +30,16 @@ TEST_CASE("pattern_profile: lane slots are the longest rows of slices", "[model]
   CHECK(profile.lane_slots(2, 4).sliced == Approx(2 * (3 + 1 + 1)));
 }
 
+TEST_CASE("pattern_profile: rows of all of a few large windows are looked at", "[model]") {
+  constexpr int64_t kHalf = 70000;
+  std::set<std::pair<int64_t, int64_t>> entries;
+  for (int64_t row = 0; row < 2 * kHalf; ++row)
+    for (int64_t column = 0; column < (row < kHalf ? 1 : 3); ++column) entries.emplace(row, column);
+  PatternProfile profile(waco::test::from_entries(2 * kHalf, 3, entries));
+  for (const int64_t window : {kHalf, kHalf / 2, 2 * kHalf})
+    CHECK(profile.lane_slots(8, window).sliced == Approx(4 * kHalf));
+}
+
 TEST_CASE("pattern_profile: block counts of a large matrix are estimated within a few per cent", "[model]") {
   const auto tensor = waco::test::fem(12000, 3);
   REQUIRE(tensor.num_nonzeros() > 400000);

@@ -26,7 +26,6 @@ inline model::Ceilings server_ceilings(int threads) {
   c.gather_all = c.gather_one;
   for (auto& point : c.gather_all.points) point.rate *= std::min(n, 8.0);
   c.region_ns = threads > 1 ? 1500 + 20 * n : 100;
-  c.barrier_ns = threads > 1 ? 500 + 10 * n : 20;
   c.grab_ns = threads > 1 ? 25 * n : 10;
   c.short_loop_ns = 5;
   return c;

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <numeric>
+#include <set>
 
 #include "waco/search/parzen.hpp"
 
@@ -42,6 +43,32 @@ TEST_CASE("choices: points of the space come back from their values", "[search]"
     }
     INFO(schedule::name(op));
     CHECK(same > count * 95 / 100);
+  }
+}
+
+TEST_CASE("choices: sort windows come back, the largest ones too", "[search]") {
+  for (const auto op : kOps) {
+    const auto space = space_of(op);
+    const search::Choices choices(space);
+    Random random(7);
+    std::set<int64_t> windows;
+    for (int n = 0; n < 300; n++) {
+      const auto point =
+          choices.point_of(choices.values_of(space.sample_stratified(random, schedule::Stratum::kSliced)));
+      REQUIRE(point);
+      const auto again = choices.point_of(choices.values_of(*point));
+      REQUIRE(again);
+      CHECK(again->format.sort_window == point->format.sort_window);
+      windows.insert(point->format.sort_window);
+      if (point->format.sort_window == 1) continue;
+      SuperSchedule widest = *point;
+      widest.format.sort_window = space.largest_sort_window(point->format.split[0]);
+      const auto same = choices.point_of(choices.values_of(widest));
+      REQUIRE(same);
+      CHECK(same->format.sort_window == widest.format.sort_window);
+    }
+    INFO(schedule::name(op));
+    CHECK((op == schedule::Op::kMttkrp || windows.size() > 4));
   }
 }
 

@@ -195,11 +195,14 @@ TEST_CASE("ranking: threads share no lines of the result of spmv where rows are 
   REQUIRE(!clustered.empty());
   add(ranking.neighbours({clustered[0]}, {}, 1000));
   CHECK(clustered.size() > 20);
+  int64_t largest = 0;
   for (const schedule::SuperSchedule& point : clustered) {
     INFO(schedule::to_text(point));
     CHECK(point.format.cluster_window == 245056);  // half of the rows, in whole lines of the result
     CHECK(point.format.sort_window <= point.format.cluster_window);
+    largest = std::max(largest, point.format.sort_window);
   }
+  CHECK(largest > 244000);  // rows are sorted in windows as large as without clusters
 }
 
 TEST_CASE("ranking: skewed points are looked at where diagonals are filled, and only there", "[tune]") {

@@ -12,7 +12,7 @@
 #include "waco/base/shard.hpp"
 #include "waco/base/signals.hpp"
 #include "waco/matrix/inputs.hpp"
-#include "waco/schedule/op.hpp"
+#include "waco/schedule/limits.hpp"
 #include "waco/search/learned.hpp"
 
 namespace waco::collect {
@@ -31,7 +31,7 @@ struct CollectOptions {
   int num_copies = 0;       ///< reshaped copies of every original
   double censor_ratio = 4;  ///< times fixed_csr; 0: nothing is censored
   double validation_share = 0.2;
-  double max_fill = 20;
+  double max_fill = schedule::kMaxFill;
   /// A model of the op: what it and the closed-form model rank first is measured, and neighbours of the best
   /// of these. Null: points of all kinds.
   std::shared_ptr<const search::Learned> learned;

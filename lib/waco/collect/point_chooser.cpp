@@ -80,6 +80,13 @@ bool PointChooser::take(const SuperSchedule& drawn, Stratum stratum, std::vector
   return true;
 }
 
+/// As the matrix has room for it, but in sort windows of any size.
+std::optional<SuperSchedule> PointChooser::as_asked(const SuperSchedule& point) const {
+  std::optional<SuperSchedule> legal = space_.repaired(point);
+  if (legal && legal->format.sort_window > 1) legal->format.sort_window = point.format.sort_window;
+  return legal;
+}
+
 std::vector<Choice> PointChooser::independent_points() {
   std::vector<Choice> choices;
   const SuperSchedule csr = schedule::csr_point(options_.problem, options_.threads);
@@ -87,8 +94,7 @@ std::vector<Choice> PointChooser::independent_points() {
   choices.push_back({csr, Stratum::kFixedCsr});
   int num_drawn = options_.per_matrix;
   for (const SuperSchedule& point : options_.asked)
-    if (const auto legal = space_.repaired(point); legal && take(*legal, Stratum::kAsked, choices))
-      --num_drawn;
+    if (const auto legal = as_asked(point); legal && take(*legal, Stratum::kAsked, choices)) --num_drawn;
   const std::array<int, kNumStrata> sizes = strata_sizes(num_drawn, options_.learned != nullptr);
   add_model_points(sizes[static_cast<size_t>(Stratum::kModel)], choices);
   add_learned_points(sizes[static_cast<size_t>(Stratum::kLearned)], choices);

@@ -28,9 +28,9 @@ struct ChoiceOptions {
   int threads = 1;  ///< the most a point may use
   int per_matrix = 100;
   uint64_t seed = 1;
-  double max_fill = 20;           ///< values stored per nonzero
-  int64_t max_bytes = INT64_MAX;  ///< as in schedule::SpaceLimits
-  int vector_bytes = 32;          ///< of the compiler's target
+  double max_fill = schedule::kMaxFill;  ///< values stored per nonzero
+  int64_t max_bytes = INT64_MAX;         ///< as in schedule::SpaceLimits
+  int vector_bytes = 32;                 ///< of the compiler's target
   /// What the closed-form model takes, of `threads`; nullopt: the default ones of this kind of machine.
   std::optional<model::Ceilings> ceilings;
   /// Measured wherever they are feasible, as parts of `per_matrix`, which has room for them; of `problem`.
@@ -64,6 +64,7 @@ class PointChooser {
 
  private:
   schedule::SuperSchedule as_stored(const schedule::SuperSchedule& point) const;
+  std::optional<schedule::SuperSchedule> as_asked(const schedule::SuperSchedule& point) const;
   bool feasible(const schedule::SuperSchedule& point);
   double cost(const schedule::SuperSchedule& point);
   void add_model_points(int count, std::vector<Choice>& choices);

@@ -51,7 +51,7 @@ std::optional<SuperSchedule> bind(const SuperSchedule& vertex, const schedule::S
   if (!needs_of(vertex).met_by(space)) return std::nullopt;
   SuperSchedule point = on_machine(vertex, space.limits().max_threads);
   point.problem = space.problem();
-  return space.repaired(std::move(point));  // cuts the sort window to the rows there are
+  return space.repaired(std::move(point));  // of the sort window, which is for rows of any number
 }
 
 }  // namespace waco::index

@@ -8,6 +8,7 @@
 
 #include "waco/base/clock.hpp"
 #include "waco/base/error.hpp"
+#include "waco/measure/session.hpp"
 
 namespace waco::measure {
 namespace {
@@ -151,6 +152,7 @@ bool CandidateRunner::start() {
   }
   if (!baseline.done) return false;
   if (!baseline.measurement.ok()) {
+    check_machine(baseline.measurement);
     throw Unmeasurable(
         fmt::format("fixed_csr worked before and fails now: {}", baseline.measurement.message));
   }

@@ -51,7 +51,8 @@ class KernelCache {
   explicit KernelCache(Compiler compiler, std::filesystem::path folder = {},
                        CacheLimit limit = kernel_cache_limit(), Compiling compiling = Compiling::kAllowed);
 
-  /// Trims the folder if anything was added to it.
+  /// Trims the folder if anything was added to it, and removes what killed runs left behind; once in ten
+  /// minutes at most.
   ~KernelCache();
   KernelCache(const KernelCache&) = delete;
   KernelCache& operator=(const KernelCache&) = delete;
@@ -62,7 +63,7 @@ class KernelCache {
   bool keeps_new_kernels() const { return new_folder_ == folder_; }
 
   /// The kernel of one request, from the cache or compiled now; with Compiling::kNever one that is not there
-  /// fails, and the compiler is never run. The first that is compiled removes what killed runs left behind.
+  /// fails, and the compiler is never run.
   CompiledKernel get(const CompileRequest& request, double timeout_s, const StopToken& stop = {}) const;
 
   /// The kernels of all requests, in their order; compiles on `threads` threads, equal requests once.

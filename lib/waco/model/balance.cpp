@@ -61,8 +61,7 @@ double rows_factor(const KernelShape& shape, PatternProfile& profile, double gra
   const double total = profile.num_nonzeros() + row_weight * rows;
   const bool whole_sort =
       format.sort_window > 1 &&
-      format.sort_window >
-          schedule::rows_of_thread(shape.point.problem, static_cast<int64_t>(rows), threads, format.split[0]);
+      format.sort_window > schedule::rows_of_thread(static_cast<int64_t>(rows), threads, format.split[0]);
   switch (compute.policy) {
     case Policy::kStatic: {
       const double in_order = static_factor(profile, granule, threads, row_weight);

@@ -196,7 +196,6 @@ Ceilings default_ceilings(int threads) {
   c.gather_all = c.gather_one;
   for (auto& point : c.gather_all.points) point.rate *= std::min(n, 8.0);
   c.region_ns = c.threads > 1 ? 1500 + 20 * n : 100;
-  c.barrier_ns = c.threads > 1 ? 500 + 10 * n : 20;
   c.grab_ns = c.threads > 1 ? 25 * n : 10;
   c.short_loop_ns = 5;
   return c;
@@ -229,7 +228,6 @@ Ceilings measure_ceilings(int threads) {
       expected_ns = std::min(found_ns, 4 * expected_ns);
     };
     take_bounded(c.region_ns, probe_region(c.threads));
-    take_bounded(c.barrier_ns, probe_barrier(c.threads));
     take_bounded(c.grab_ns, probe_grab(c.threads));
     c.short_loop_ns = std::clamp(probe_short_loop(), 1.0, 20.0);
     c.measured = true;

@@ -49,7 +49,6 @@ struct Ceilings {
   RateCurve gather_one;                   ///< random f32 loads/ns by one thread, indices streamed
   RateCurve gather_all;                   ///< by all threads together over one shared array
   double region_ns = 0;                   ///< an OpenMP parallel region on all threads, empty
-  double barrier_ns = 0;                  ///< one barrier of all threads
   double grab_ns = 0;  ///< thread time of fetching one dynamic chunk while all threads do so
   double short_loop_ns =
       0;  ///< extra time of one short inner loop of unpredictable length (a mispredicted exit)

@@ -100,8 +100,8 @@ bool plausible(const Ceilings& c) {
   for (const auto& level : c.levels)
     if (!(level.read_one > 0) || !(level.read_all > 0) || level.capacity_bytes <= 0) return false;
   return c.fma_f32_one > 0 && c.fma_f32_all > 0 && c.fma_f64_one > 0 && c.fma_f64_all > 0 &&
-         c.stream_one > 0 && c.stream_all > 0 && c.region_ns > 0 && c.barrier_ns > 0 && c.grab_ns > 0 &&
-         c.short_loop_ns > 0 && !c.gather_one.points.empty() && !c.gather_all.points.empty();
+         c.stream_one > 0 && c.stream_all > 0 && c.region_ns > 0 && c.grab_ns > 0 && c.short_loop_ns > 0 &&
+         !c.gather_one.points.empty() && !c.gather_all.points.empty();
 }
 
 bool load(const std::filesystem::path& path, Ceilings& wanted) {
@@ -155,7 +155,6 @@ nlohmann::json to_json(const Ceilings& c) {
                          {"gather_one", curve_to_json(c.gather_one)},
                          {"gather_all", curve_to_json(c.gather_all)},
                          {"region_ns", c.region_ns},
-                         {"barrier_ns", c.barrier_ns},
                          {"grab_ns", c.grab_ns},
                          {"short_loop_ns", c.short_loop_ns}};
   if (c.disturbed) json["disturbed"] = true;
@@ -185,7 +184,6 @@ Ceilings parse(const nlohmann::json& json) {
   c.gather_one = curve_from_json(json.at("gather_one"));
   c.gather_all = curve_from_json(json.at("gather_all"));
   c.region_ns = json.at("region_ns").get<double>();
-  c.barrier_ns = json.at("barrier_ns").get<double>();
   c.grab_ns = json.at("grab_ns").get<double>();
   c.short_loop_ns = json.at("short_loop_ns").get<double>();
   return c;

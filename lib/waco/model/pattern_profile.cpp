@@ -14,8 +14,10 @@ namespace waco::model {
 
 namespace {
 
-// Rows that slice widths are counted in; more are sampled, by whole windows.
+// Rows that slice widths are counted in; more are sampled, by whole windows, of which so many are looked at
+// however large they are: rows of one end may be unlike those of the other.
 constexpr int64_t kMaxSlicedRows = 1 << 16;
+constexpr int64_t kFewestWindows = 8;
 
 /// Beyond it a dimension is almost empty, and ranks stand for its coordinates: time and memory would go by
 /// the dimension.
@@ -151,7 +153,8 @@ const LaneSlots& PatternProfile::lane_slots(int64_t lanes, int64_t window) {
   const int64_t rows = static_cast<int64_t>(row_pointers_.size()) - 1;
   const int64_t span = std::max(lanes, std::min(std::max<int64_t>(1, window), rows));
   const int64_t windows = (rows + span - 1) / std::max<int64_t>(1, span);
-  const int64_t step = std::max<int64_t>(1, windows * span / kMaxSlicedRows);
+  const int64_t most_apart = std::max<int64_t>(1, windows / kFewestWindows);
+  const int64_t step = std::clamp<int64_t>(windows * span / kMaxSlicedRows, 1, most_apart);
   double slots = 0, seen = 0;
   std::vector<int64_t> lengths, histogram;
   for (int64_t w = 0; w < windows; w += step) {

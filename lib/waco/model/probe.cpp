@@ -231,18 +231,6 @@ double probe_region(int threads) {
          kRegions;
 }
 
-double probe_barrier(int threads) {
-  const ThreadsPinned pinned(threads);
-  constexpr int kBarriers = 40;
-  return best_short_ns([&] {
-#pragma omp parallel num_threads(threads)
-           for (int r = 0; r < kBarriers; r++) {
-#pragma omp barrier
-           }
-         }) /
-         kBarriers;
-}
-
 double probe_grab(int threads) {
   const ThreadsPinned pinned(threads);
   constexpr int kChunks = 2000;

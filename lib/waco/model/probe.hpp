@@ -23,9 +23,8 @@ double probe_fma(bool f64, int threads);
 /// is the caller's, zeroed, so that several sizes can share one allocation.
 double probe_gather(const float* array, int64_t bytes, int threads);
 
-/// Nanoseconds of one empty parallel region, of one barrier, and of fetching one dynamic chunk (thread time).
+/// Nanoseconds of one empty parallel region, and of fetching one dynamic chunk (thread time).
 double probe_region(int threads);
-double probe_barrier(int threads);
 double probe_grab(int threads);
 
 /// Nanoseconds that a short inner loop of unpredictable length costs beyond its iterations.

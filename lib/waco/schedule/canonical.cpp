@@ -3,7 +3,6 @@
 
 #include "waco/base/error.hpp"
 #include "waco/schedule/loop_nest.hpp"
-#include "waco/schedule/row_windows.hpp"
 #include "waco/schedule/trivial_parts.hpp"
 
 namespace waco::schedule {
@@ -112,8 +111,8 @@ SuperSchedule clustered(SuperSchedule point, int64_t window) {
   FormatSchedule& format = point.format;
   format.arrangement = Arrangement::kClustered;
   format.cluster_window = window;
-  if (window > 0 && format.sort_window > 1)
-    format.sort_window = window_within(window, format.sort_window, format.split[0]);
+  if (window > 0 && format.sort_window > window)
+    format.sort_window = std::max<int64_t>(1, window / format.split[0]) * format.split[0];
   return canonical(point);
 }
 

@@ -20,10 +20,13 @@ enum class Subspace : uint8_t {
 std::string_view name(Subspace subspace);  ///< "all", "format", "schedule"
 std::optional<Subspace> parse_subspace(std::string_view text);
 
+/// Values stored per nonzero, at most, where nothing else is asked for.
+inline constexpr double kMaxFill = 20;
+
 /// What a point may cost before it is tried at all, how wide it may run and what of it may vary.
 struct SpaceLimits {
   int max_threads = 1;            ///< cores this process may use
-  double max_fill = 20;           ///< values stored per nonzero
+  double max_fill = kMaxFill;     ///< values stored per nonzero
   int64_t max_bytes = INT64_MAX;  ///< of packed storage, with the outputs that threads need of their own
   Subspace subspace = Subspace::kAll;
 };

@@ -2,7 +2,6 @@
 #include "waco/schedule/row_windows.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace waco::schedule {
 namespace {
@@ -19,21 +18,19 @@ bool rows_share_lines(const Problem& problem) {
   return !output_is_sparse(problem.op) && problem.rhs * value_bytes(problem.type) < kLineBytes;
 }
 
-int64_t rows_of_thread(const Problem& problem, int64_t num_rows, int threads, int32_t slice) {
-  const int64_t whole = std::lcm(kLineBytes / value_bytes(problem.type), int64_t{slice});
-  return divided_up(divided_up(num_rows, threads), whole) * whole;
+int64_t rows_of_thread(int64_t num_rows, int threads, int32_t slice) {
+  return std::max<int64_t>(1, divided_up(num_rows, slice) / threads) * slice;
 }
 
 int64_t cluster_window(const Problem& problem, int64_t num_rows, int threads) {
   if (threads <= 1 || !rows_share_lines(problem)) return 0;
-  constexpr int32_t kSlice = 64;  // slices of any power of two of lanes up to so many are whole, too
-  const int64_t window = rows_of_thread(problem, num_rows, threads, kSlice);
+  // Whole lines of the result, and whole slices of any power of two of lanes up to so many.
+  const int64_t window = divided_up(divided_up(num_rows, threads), kLineBytes) * kLineBytes;
   return window < num_rows ? window : 0;
 }
 
 int64_t window_within(int64_t rows, int64_t wanted, int32_t slice) {
-  const int64_t slices = std::max<int64_t>(1, rows / slice);
-  return divided_up(slices, divided_up(rows, wanted)) * slice;
+  return divided_up(rows / slice, divided_up(rows, wanted)) * slice;
 }
 
 }  // namespace waco::schedule

@@ -129,12 +129,10 @@ ScheduleSpace::ScheduleSpace(const Problem& problem, std::vector<int64_t> dims, 
 
 int64_t ScheduleSpace::largest_sort_window(int32_t slice) const {
   if (limits_.max_threads > 1 && rows_share_lines(problem_))
-    return rows_of_thread(problem_, dims_[0], limits_.max_threads, slice);
+    return rows_of_thread(dims_[0], limits_.max_threads, slice);
   return round_up(dims_[0], slice);
 }
 
-/// A multiple of the slice that is no larger than may be, of which it is an equal part where that is a
-/// thread's rows.
 void ScheduleSpace::repair_sort(FormatSchedule& format) const {
   if (format.sort_window <= 1) {
     format.sort_window = 1;

@@ -43,8 +43,9 @@ class ScheduleSpace {
   /// Tiles smaller than the size of the dense index, ascending, after 0 (not tiled).
   const std::vector<int32_t>& tiles() const { return tiles_; }
 
-  /// In slices of `slice` rows: all rows, or a thread's where threads would share cache lines of the result.
-  /// Smaller windows are equal parts of a thread's rows then.
+  /// In slices of `slice` rows: all rows, or a thread's where threads would share cache lines of the result,
+  /// and smaller windows are parts of these. Threads then have hardly a window in common: none where ranges
+  /// are static, there are two threads and the parts are equal.
   int64_t largest_sort_window(int32_t slice) const;
 
   /// Every choice drawn uniformly among the legal ones, from the format to the threads.
@@ -64,12 +65,13 @@ class ScheduleSpace {
   /// All skewed points of the usual sizes and schedules, in a fixed order; none but of spmv.
   std::vector<SuperSchedule> enumerate_skewed() const;
 
-  /// The closest point of this space after a change that may have broken a rule; nullopt when there is none.
+  /// The closest point of this space, after a change that may have broken a rule or of a point of another
+  /// space; nullopt when there is none.
   /// Where only format or schedule varies, the other half is replaced by the default one.
   std::optional<SuperSchedule> repaired(SuperSchedule point) const;
 
  private:
-  void repair_sort(FormatSchedule& format) const;
+  void repair_sort(FormatSchedule& format) const;  ///< a multiple of the slice, as large as may be at most
 
   Problem problem_;
   std::vector<int64_t> dims_;

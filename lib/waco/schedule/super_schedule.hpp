@@ -117,8 +117,8 @@ SuperSchedule arranged(SuperSchedule point, Arrangement arrangement);
 /// The canonical point that runs on so many threads; one that is serial stays so.
 SuperSchedule with_threads(SuperSchedule point, int threads);
 
-/// The canonical point that clusters its rows in windows of so many (0: all of them), and sorts them in equal
-/// parts of these.
+/// The canonical point that clusters its rows in windows of so many (0: all of them), and sorts them in no
+/// larger ones.
 SuperSchedule clustered(SuperSchedule point, int64_t window);
 
 /// The text form, which `parse` reads back to the same value.

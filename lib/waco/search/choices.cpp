@@ -21,7 +21,7 @@ using schedule::Var;
 namespace {
 
 constexpr int kNumPolicies = 3;
-constexpr int kSortDoublings = 13;  ///< windows of 2 .. 2^13 slices; beyond, all rows
+constexpr int kSortDoublings = 13;  ///< windows of 2 .. 2^13 slices; beyond, the largest there is
 constexpr int kSortAll = kSortDoublings + 1;
 
 enum Tail { kTile, kParallel, kPolicy, kChunk, kThreads, kUnroll, kPrefetch, kStream, kSort, kTailSize };

@@ -24,6 +24,10 @@ constexpr double kCompile_ns = 0.12e9;
 constexpr double kUsualSpeedup = 2.5;
 constexpr double kUsualPacking_ns = 10;  ///< of a nonzero, one thread
 
+void tell_forecasts(const Verdict& verdict) {
+  spdlog::info("forecasts:\n{}", forecast_text(verdict));
+}
+
 }  // namespace
 
 /// What is known before a point is: fixed_csr, and what was asked for.
@@ -59,7 +63,7 @@ bool Run::too_few_calls() {
   if (saved_ns > ranking_ns + outlook.pack_ns) return false;
   set_effort(Effort::kNone);
   outlook.compile_ns = kCompile_ns;
-  begin_verdict(outlook);
+  tell_forecasts(begin_verdict(outlook));
   return true;
 }
 
@@ -85,6 +89,7 @@ void Run::choose_effort() {
     Verdict& verdict = begin_verdict(outlook);
     // An effort that is given is taken: it measures fixed_csr.
     if (result_.effort != Effort::kNone) verdict.chosen = result_.effort;
+    tell_forecasts(verdict);
     return;
   }
   const Stopwatch watch(result_.seconds.search);
@@ -104,7 +109,7 @@ void Run::choose_effort() {
   Verdict& verdict = begin_verdict(outlook);
   verdict.chosen = options_.effort_by_calls ? cheapest(verdict.forecasts, verdict.calls).effort
                                             : std::optional(options_.effort);
-  spdlog::info("forecasts:\n{}", forecast_text(verdict));
+  tell_forecasts(verdict);
   if (options_.effort_by_calls && verdict.chosen && *verdict.chosen != result_.effort)
     search(*verdict.chosen);
 }

@@ -30,8 +30,8 @@ struct TuneOptions {
   bool check = false;            ///< effort none also compiles the first point and checks its result
   /// Nothing is compiled: only points whose kernels are in the user's cache are measured.
   bool no_compile = false;
-  std::optional<int> top;             ///< candidates to measure; by default what the effort says
-  double max_fill = 20;               ///< values stored per nonzero
+  std::optional<int> top;                ///< candidates to measure; by default what the effort says
+  double max_fill = schedule::kMaxFill;  ///< values stored per nonzero
   std::optional<double> budget_s;     ///< no new work is started after this; by default what the effort says
   std::string search = "neighbours";  ///< a name of search::search_names()
   /// Ranks points; without one the closed-form model does. Of the problem's op.
