@@ -237,6 +237,9 @@ ExitCode run_collect(const Options& options, const StopToken& signals) {
                summary.num_in_good_order > 0 ? fmt::format(", {} left out as their rows come in a good order",
                                                            summary.num_in_good_order)
                                              : "");
+  if (summary.num_disturbed > 0)
+    spdlog::warn("{} records say nothing, as other work took the processors: training leaves them out",
+                 summary.num_disturbed);
   if (summary.stopped) {
     spdlog::warn("stopped ({}); the same command continues", stop.reason());
     return signals.stop_requested() ? ExitCode::kStopped : ExitCode::kDone;

@@ -86,7 +86,8 @@ void require_baseline(const Record& record) {
 
 /// A record of a plan that was not searched to the end, or without some of the peers, would be kept as whole.
 void check_going_on(const std::string& matrix, const StopToken& stop) {
-  if (stop()) throw Stopped(fmt::format("{}: stopped by {} before it was timed", matrix, stop.reason()));
+  if (stop())
+    throw Stopped(fmt::format("{}: stopped by {} before it was timed to the end", matrix, stop.reason()));
 }
 
 }  // namespace
@@ -235,7 +236,12 @@ Record Arena::hold(matrix::SparseTensor tensor, const std::optional<GivenPlan>& 
     require_set_up(record, record.entries.back());
     contest.add_peers(options_.peers, stop);
     check_going_on(record.matrix.name, stop);
-    contest.time_all(timing_of(options_.tuning.effort));
+    try {
+      contest.time_all(timing_of(options_.tuning.effort), stop);
+    } catch (const Stopped&) {
+      check_going_on(record.matrix.name, stop);
+      throw;
+    }
     require_baseline(record);  // every speedup is over it
   }
   complete(record, work);  // counts the cores that this thread may use

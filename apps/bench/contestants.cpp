@@ -224,7 +224,7 @@ std::function<void()> Contestants::call_of(size_t n) {
   };
 }
 
-void Contestants::time_all(const measure::TimingOptions& options) {
+void Contestants::time_all(const measure::TimingOptions& options, const StopToken& stop) {
   std::vector<std::function<void()>> calls;
   std::vector<size_t> timed;
   for (size_t n = 0; n < runners_.size(); ++n) {
@@ -236,13 +236,15 @@ void Contestants::time_all(const measure::TimingOptions& options) {
   std::vector<measure::ContestantTimes> times;
   try {
     measure::Workbench::end_waiting_threads();
-    times = measure::time_contestants(calls, options);
+    times = measure::time_contestants(calls, options, {}, stop);
+  } catch (const Stopped&) {
+    throw;
   } catch (const std::exception&) {
     const auto failed =
         std::find_if(timed.begin(), timed.end(), [&](size_t n) { return !record_.entries[n].ok(); });
     if (failed == timed.end()) throw;
     drop(*failed);
-    return time_all(options);  // the others, from the start
+    return time_all(options, stop);  // the others, from the start
   }
   for (size_t n = 0; n < timed.size(); ++n) {
     Entry& entry = record_.entries[timed[n]];

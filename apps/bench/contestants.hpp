@@ -29,8 +29,8 @@ class Contestants {
   void add_peers(const std::vector<Peer>& peers, const StopToken& stop);
 
   /// Times all that are verified and not censored, and verifies them once more: what was right before has to
-  /// be so after thousands of calls. A peer that fails meanwhile is left out, and says so.
-  void time_all(const measure::TimingOptions& options);
+  /// be so after thousands of calls. A peer that fails meanwhile is left out, and says so. Throws Stopped.
+  void time_all(const measure::TimingOptions& options, const StopToken& stop = {});
 
  private:
   /// What of a contestant must live while it is timed.

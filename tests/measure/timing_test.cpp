@@ -213,6 +213,7 @@ double rejected_beside(int us, const std::function<void()>& other) {
   beside.join();
   ::sched_setaffinity(0, sizeof before, &before);
   CHECK(times[0].samples_ns.size() >= 3);
+  CHECK(times[0].is_disturbed == (times[0].rejected_share > 4.5 / 7));  // of seven, three are wanted
   return times[0].rejected_share;
 }
 
@@ -244,6 +245,10 @@ TEST_CASE("timing: samples of some milliseconds outlast a moment's interruption"
 
 TEST_CASE("timing: no contestants, no times", "[measure]") {
   CHECK(time_contestants({}, {}).empty());
+}
+
+TEST_CASE("timing: stops when it is asked to", "[measure]") {
+  CHECK_THROWS_AS(time_contestants({[] {}}, {}, {}, StopToken().with_budget(0)), Stopped);
 }
 
 TEST_CASE("timing: a machine is busy when samples are lost in the mean, not by one of many", "[measure]") {

@@ -28,10 +28,18 @@ LineAppender::LineAppender(std::filesystem::path file) : file_(std::move(file)) 
         file_.string()));
   if (is_stream(file_))
     throw UsageError(fmt::format("{}: is no file that a run could continue; name one", file_.string()));
-  to_ = Descriptor(::open(file_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  constexpr int kHow = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC;
+  to_ = Descriptor(::open(file_.c_str(), kHow | O_EXCL, 0644));
+  is_new_ = to_.get() >= 0;
+  if (!to_) to_ = Descriptor(::open(file_.c_str(), kHow, 0644));
   if (!to_) fail();
   lock_or_warn(to_.get(), file_, fmt::format("{}: another run is writing to it", file_.string()),
                "writes to it");
+}
+
+LineAppender::~LineAppender() {
+  struct stat status {};
+  if (is_new_ && ::fstat(to_.get(), &status) == 0 && status.st_size == 0) ::unlink(file_.c_str());
 }
 
 void LineAppender::continue_after(const LinesFound& found) {

@@ -19,6 +19,10 @@ class LineAppender {
   /// another run holds it, and UsageError when it is a stream, which can't be read to its end first, or its
   /// name ends in ".gz".
   explicit LineAppender(std::filesystem::path file);
+  /// Removes a file that it created and that nothing came into.
+  ~LineAppender();
+  LineAppender(const LineAppender&) = delete;
+  LineAppender& operator=(const LineAppender&) = delete;
 
   /// Makes the file, which was read to its end, one of whole lines. Throws UsageError when it is gzipped:
   /// readers would never see what follows.
@@ -30,6 +34,8 @@ class LineAppender {
   void sync();
 
   const std::filesystem::path& file() const { return file_; }
+  /// Whether it created the file.
+  bool is_new() const { return is_new_; }
 
  private:
   void write(std::string_view text);
@@ -37,6 +43,7 @@ class LineAppender {
 
   std::filesystem::path file_;
   Descriptor to_;
+  bool is_new_ = false;
 };
 
 }  // namespace waco

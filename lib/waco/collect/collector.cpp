@@ -105,6 +105,8 @@ class Collection {
       collect_original(item);
     }
     file_.sync();
+    const bool is_empty = summary_.num_before + summary_.num_records == 0;
+    if (is_empty && summary_.num_unreadable > 0 && !summary_.stopped) file_.discard();
     progress_.reset();
     summary_.seconds = seconds_since(start);
     return summary_;
@@ -359,6 +361,7 @@ class Collection {
     ledger_.add(record);
     ++summary_.num_records;
     summary_.num_failed += record.ok() ? 0 : 1;
+    summary_.num_disturbed += record.disturbed ? 1 : 0;
     record.ok() ? progress_->advance() : progress_->fail();
   }
 

@@ -47,6 +47,7 @@ struct CollectSummary {
   int64_t num_matrices = 0;  ///< of the shard, copies included, that have all their records, or another has
   int64_t num_in_good_order = 0;  ///< matrices of the shard whose rows are not worth clustering
   int64_t num_unreadable = 0;     ///< matrices that could not be read or measured at all
+  int64_t num_disturbed = 0;      ///< records of this run that other work disturbed
   double seconds = 0;
   bool stopped = false;  ///< before all was done
 };

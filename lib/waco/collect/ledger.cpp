@@ -20,7 +20,8 @@ void MatrixLedger::add(const dataset::Record& record) {
   num_nonzeros = record.num_nonzeros;
   plans.insert(record.plan);
   if (record.stratum == name(Stratum::kNeighbours)) ++num_neighbours;
-  if (record.timed()) timed.emplace_back(record.speedup, record.plan);
+  // Disturbed ones, too: a run on a busy machine is to look at as many neighbours.
+  if (record.ok() && !record.censored && record.time_ns > 0) timed.emplace_back(record.speedup, record.plan);
 }
 
 void Ledger::add(const dataset::Record& record) {

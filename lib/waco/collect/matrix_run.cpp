@@ -9,6 +9,7 @@
 
 #include "waco/base/clock.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/machine.hpp"
 
 namespace waco::collect {
 namespace {
@@ -130,6 +131,8 @@ class MatrixRun {
     measure::check_machine(measurement);  // a record would pass for what the point is like, for ever
     dataset::Record record = matrix_;
     dataset::set_measurement(record, measurement);
+    // More threads than the machine has disturb each other, and do so always.
+    record.disturbed = record.disturbed && context_.choice.threads <= usable_threads();
     compile_s_ += static_cast<double>(measurement.compile_ns) * 1e-9;
     const auto stratum = strata_.find(record.plan);
     WACO_ASSERT(stratum != strata_.end());

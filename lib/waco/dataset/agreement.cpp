@@ -24,10 +24,6 @@ struct Twice {
   bool second_censored = false;
 };
 
-bool has_time(const Record& record) {
-  return record.ok() && record.speedup > 0;
-}
-
 void count_pairs(const std::vector<Twice>& points, Agreement& agreement) {
   for (size_t a = 0; a < points.size(); ++a)
     for (size_t b = 0; b < points.size(); ++b) {
@@ -68,12 +64,12 @@ Agreement compare(const std::vector<Record>& first, const std::vector<Record>& s
   };
   std::unordered_map<std::string, const Record*> by_key;
   for (const Record& record : second)
-    if (has_time(record)) by_key[key(record)] = &record;
+    if (record.tells()) by_key[key(record)] = &record;
   std::map<std::string, std::vector<Twice>> groups;
   std::vector<double> changes;
   for (const Record& record : first) {
     const auto at = by_key.find(key(record));
-    if (at == by_key.end() || !has_time(record)) continue;
+    if (at == by_key.end() || !record.tells()) continue;
     const Record& other = *at->second;
     groups[group(record)].push_back({cost(record), cost(other), record.censored, other.censored});
     if (record.timed() && other.timed()) changes.push_back(std::abs(cost(other) / cost(record) - 1));

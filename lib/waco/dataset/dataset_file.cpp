@@ -118,4 +118,9 @@ void DatasetAppender::sync() {
   lines_->sync();
 }
 
+void DatasetAppender::discard() {
+  std::error_code ignored;
+  if (lines_->is_new()) fs::remove(lines_->file(), ignored);
+}
+
 }  // namespace waco::dataset

@@ -88,6 +88,8 @@ class DatasetAppender {
   void append(const Record& record);
   /// Waits until everything is on the disk.
   void sync();
+  /// Removes a file that it created: nothing came into it but the header.
+  void discard();
 
  private:
   std::optional<LineAppender> lines_;

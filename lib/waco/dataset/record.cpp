@@ -80,6 +80,7 @@ void set_measurement(Record& record, const measure::Measurement& measurement) {
   record.speedup = rounded(measurement.speedup.median);
   record.censored = measurement.censored;
   record.rejected_share = std::round(measurement.rejected_share * 100) / 100;
+  record.disturbed = measurement.is_disturbed;
   record.pack_ns = measurement.pack_ns;
   record.stored_bytes = measurement.stored_bytes;
 }
@@ -106,6 +107,7 @@ nlohmann::ordered_json to_json(const Record& record) {
   json["speedup"] = record.speedup;
   if (record.censored) json["censored"] = true;
   if (record.rejected_share > 0) json["rejected_share"] = record.rejected_share;
+  if (record.disturbed) json["disturbed"] = true;
   json["pack_ns"] = record.pack_ns;
   json["stored_bytes"] = record.stored_bytes;
   if (record.machine) json["machine"] = *record.machine;
@@ -153,6 +155,7 @@ Record record_from_json(const json& document) {
   record.speedup = document.at("speedup");
   record.censored = document.value("censored", false);
   record.rejected_share = document.value("rejected_share", 0.0);
+  record.disturbed = document.value("disturbed", false);
   record.pack_ns = document.value("pack_ns", int64_t{0});
   record.stored_bytes = document.value("stored_bytes", int64_t{0});
   if (document.contains("machine")) record.machine = document.at("machine").get<int>();

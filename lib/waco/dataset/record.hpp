@@ -46,13 +46,16 @@ struct Record {
   double speedup = 0;               ///< median over the rounds of fixed_csr's time / own time
   bool censored = false;            ///< stopped after its first run: the time is "at least about this"
   double rejected_share = 0;        ///< of the rounds whose sample other work disturbed
+  bool disturbed = false;           ///< hardly any round was undisturbed: the times may be anything
   int64_t pack_ns = 0;
   int64_t stored_bytes = 0;
   std::optional<int> machine;  ///< place in the header's `machines`; none when the file has only one
 
   bool ok() const { return status == measure::Status::kOk; }
-  /// Verified, timed to the end.
-  bool timed() const { return ok() && !censored && time_ns > 0; }
+  /// Verified, and its times, of which it may have been stopped at the first, say how fast it is.
+  bool tells() const { return ok() && !disturbed && speedup > 0; }
+  /// Verified, timed to the end, undisturbed.
+  bool timed() const { return ok() && !disturbed && !censored && time_ns > 0; }
 };
 
 /// Problem, threads, machine and pattern: records that agree in it were measured alike, so that their times

@@ -55,6 +55,7 @@ void apply(const ContestantTimes& times, double baseline_ns, Measurement& measur
   measurement.time_ns = times.time_ns;
   measurement.speedup = times.speedup;
   measurement.rejected_share = times.rejected_share;
+  measurement.is_disturbed = times.is_disturbed;
   measurement.baseline_median_ns = baseline_ns;
 }
 

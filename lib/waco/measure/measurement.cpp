@@ -40,6 +40,7 @@ void to_json(nlohmann::json& json, const Measurement& measurement) {
           {"speedup_interval", interval(measurement.speedup)},
           {"censored", measurement.censored},
           {"rejected_share", measurement.rejected_share},
+          {"disturbed", measurement.is_disturbed},
           // JSON has no infinity; an unbounded error is that of a wrong result.
           {"max_rel_error", std::min(measurement.max_rel_error, 1e308)},
           {"pack_ns", measurement.pack_ns},

@@ -36,6 +36,7 @@ struct Measurement {
   Estimate speedup;               ///< fixed_csr's time / own, by round
   bool censored = false;          ///< stopped after its first run: time_ns is "at least about this"
   double rejected_share = 0;      ///< of rounds whose sample other work disturbed
+  bool is_disturbed = false;      ///< hardly any round was undisturbed: the times may be anything
   double max_rel_error = 0;       ///< largest |error| / sum of |products|
   int64_t pack_ns = 0;
   int64_t stored_bytes = 0;  ///< as packed: pos, crd, values, row permutation

@@ -69,7 +69,8 @@ void to_json(nlohmann::json& json, const ContestantTimes& times) {
   json = {{"samples_ns", times.samples_ns},
           {"time_ns", estimate_json(times.time_ns)},
           {"speedup", estimate_json(times.speedup)},
-          {"rejected_share", times.rejected_share}};
+          {"rejected_share", times.rejected_share},
+          {"disturbed", times.is_disturbed}};
 }
 
 void from_json(const nlohmann::json& json, ContestantTimes& times) {
@@ -77,6 +78,7 @@ void from_json(const nlohmann::json& json, ContestantTimes& times) {
   times.time_ns = estimate_from(json.at("time_ns"));
   times.speedup = estimate_from(json.at("speedup"));
   json.at("rejected_share").get_to(times.rejected_share);
+  json.at("disturbed").get_to(times.is_disturbed);
 }
 
 }  // namespace waco::measure

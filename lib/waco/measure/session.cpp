@@ -2,6 +2,7 @@
 #include "waco/measure/session.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -9,8 +10,10 @@
 
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
+#include "waco/base/machine.hpp"
 #include "waco/measure/candidate_run.hpp"
 #include "waco/measure/kernel_cache.hpp"
+#include "waco/measure/operands.hpp"
 #include "waco/measure/requests.hpp"
 
 namespace waco::measure {
@@ -27,6 +30,21 @@ void check_compiling(bool failed, bool disk_full, const std::string& message) {
 }
 
 }  // namespace
+
+void check_operands_fit(const schedule::Problem& problem, const std::vector<int64_t>& dims,
+                        int64_t num_nonzeros) {
+  constexpr double kGB = 1e9;
+  const std::array<int64_t, 2> dense = dense_elements(problem, dims);
+  const double bytes = schedule::value_bytes(problem.type) *
+                       (static_cast<double>(dense[0]) + static_cast<double>(dense[1]) +
+                        static_cast<double>(output_elements(problem, dims, num_nonzeros)));
+  const auto free_bytes = static_cast<double>(available_memory_bytes());
+  if (bytes <= free_bytes) return;
+  throw Unmeasurable(fmt::format(
+      "the dense operands and the result take {:.1f} GB, and {:.1f} GB are free; {}", bytes / kGB,
+      free_bytes / kGB,
+      schedule::has_dense_index(problem.op) ? "choose a smaller --rhs" : "remove empty rows and columns"));
+}
 
 void check_machine(const Measurement& measurement) {
   check_compiling(measurement.machine_failed, measurement.disk_full, measurement.message);
@@ -57,6 +75,7 @@ class Session::State {
         runner_(tensor, problem, threads_, options_,
                 [this](int pos_bytes) { return compile_baseline(pos_bytes); }) {
     WACO_ASSERT(tensor.order() == schedule::sparse_order(problem.op));
+    check_operands_fit(problem, tensor.dims, tensor.num_nonzeros());
     if (!options_.kernels_of) cache_.require_openmp(options_.stop);
     pos_bytes_ = usual_pos_bytes(tensor);
   }

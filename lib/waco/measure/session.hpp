@@ -55,6 +55,10 @@ class Unmeasurable : public EnvironmentError {
   using EnvironmentError::EnvironmentError;
 };
 
+/// Throws Unmeasurable where the dense operands and the result do not fit in the memory that is free.
+void check_operands_fit(const schedule::Problem& problem, const std::vector<int64_t>& dims,
+                        int64_t num_nonzeros);
+
 /// Throws when the machine, not the kernel, was at fault: nothing is known of the point then, and those that
 /// follow would fare no better. EnvironmentError where a disk is full; otherwise memory was short, beside
 /// this tensor, and that is Unmeasurable.

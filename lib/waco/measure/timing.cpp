@@ -6,16 +6,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <map>
 #include <numeric>
+#include <optional>
 #include <span>
-#include <string>
 #include <utility>
 
 #include "waco/base/clock.hpp"
 #include "waco/base/random.hpp"
+#include "waco/measure/waits.hpp"
 
 namespace waco::measure {
 namespace {
@@ -48,34 +46,6 @@ long involuntary_switches() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   return usage.ru_nivcsw;
-}
-
-/// How long each thread of this process, by its number, was ready to run and waited for a CPU so far. Empty
-/// where the system does not say.
-std::map<std::string, double> waits_ns() {
-  std::map<std::string, double> waits;
-  std::error_code error;
-  std::filesystem::directory_iterator thread("/proc/self/task", error);
-  for (; !error && thread != std::filesystem::directory_iterator(); thread.increment(error)) {
-    std::ifstream file(thread->path() / "schedstat");
-    double running_ns = 0;
-    double waiting_ns = 0;
-    // Zeros for both: this system does not count.
-    if (file >> running_ns >> waiting_ns && running_ns > 0)
-      waits[thread->path().filename().string()] = waiting_ns;
-  }
-  return waits;
-}
-
-/// The longest that a thread waited between two looks; the others wait for it at a barrier.
-double longest_wait_ns(const std::map<std::string, double>& before,
-                       const std::map<std::string, double>& after) {
-  double longest = 0;
-  for (const auto& [thread, ns] : after) {
-    const auto earlier = before.find(thread);
-    longest = std::max(longest, earlier == before.end() ? ns : ns - earlier->second);
-  }
-  return longest;
 }
 
 struct Sample {
@@ -130,12 +100,12 @@ class Series {
   /// One that may become long is looked at in both ways, and judged by how long it was.
   Sample take_sample() const {
     const bool may_be_long = sample_ns() > kJudgedByWaiting_ns / 2;
-    const auto waits_before = may_be_long ? waits_ns() : std::map<std::string, double>();
+    const std::optional<Waits> waits = may_be_long ? std::optional<Waits>(std::in_place) : std::nullopt;
     const long switches_before = involuntary_switches();
     const double ns = time_calls(batch_);
-    if (waits_before.empty() || ns * batch_ < kJudgedByWaiting_ns)
+    if (!waits || !waits->known() || ns * batch_ < kJudgedByWaiting_ns)
       return {ns, involuntary_switches() == switches_before};
-    return {ns, longest_wait_ns(waits_before, waits_ns()) <= kMostWaiting * ns * batch_};
+    return {ns, waits->longest_ns() <= kMostWaiting * ns * batch_};
   }
 
   const std::function<void()>& call_;
@@ -171,14 +141,26 @@ std::vector<Care> all_care(const std::vector<Series>& all, const TimingOptions& 
   return each;
 }
 
-/// Rounds that count for a pair: those in which both samples are clean, or all when too few are.
-std::vector<size_t> valid_rounds(const std::vector<Sample>& a, const std::vector<Sample>& b) {
+/// Rounds in which both samples are clean.
+std::vector<size_t> clean_rounds(const std::vector<Sample>& a, const std::vector<Sample>& b) {
   std::vector<size_t> rounds;
   const size_t count = std::min(a.size(), b.size());  // one of them may have left the rounds
   for (size_t n = 0; n < count; ++n) {
     if (a[n].clean && b[n].clean) rounds.push_back(n);
   }
-  if (rounds.size() >= kMinRounds) return rounds;
+  return rounds;
+}
+
+/// Whether a pair has as many undisturbed rounds as a median needs.
+bool has_enough(const std::vector<Sample>& a, const std::vector<Sample>& b) {
+  return std::ssize(clean_rounds(a, b)) >= kMinRounds;
+}
+
+/// Rounds that count for a pair: the clean ones, or all when too few are.
+std::vector<size_t> valid_rounds(const std::vector<Sample>& a, const std::vector<Sample>& b) {
+  std::vector<size_t> rounds = clean_rounds(a, b);
+  if (std::ssize(rounds) >= kMinRounds) return rounds;
+  const size_t count = std::min(a.size(), b.size());
   rounds.resize(count);
   for (size_t n = 0; n < count; ++n) rounds[n] = n;
   return rounds;
@@ -200,20 +182,11 @@ bool settled(const std::vector<Series>& all, size_t n, double precision) {
   return estimate_median(std::move(times)).relative_width() < precision;
 }
 
-/// Whether a contestant has as many undisturbed rounds as a median needs.
-bool has_enough(const std::vector<Series>& all, size_t n) {
-  const std::vector<Sample>& own = all[n].samples();
-  int clean = 0;
-  for (size_t round = 0; round < own.size(); ++round)
-    clean += own[round].clean && all[0].samples()[round].clean ? 1 : 0;
-  return clean >= kMinRounds;
-}
-
 /// Takes those that need no more rounds out of `open`; all or none of them unless settled ones may leave.
 void close_settled(const std::vector<Series>& all, const TimingOptions& options, bool budget_spent,
                    std::vector<size_t>& open) {
   const auto is_done = [&](size_t n) {
-    if (budget_spent && has_enough(all, n)) return true;
+    if (budget_spent && has_enough(all[0].samples(), all[n].samples())) return true;
     return all[n].samples().size() >= kMinSettled && settled(all, n, options.precision);
   };
   if (options.drop_settled) {
@@ -230,6 +203,7 @@ ContestantTimes summarize(const Series& baseline, const Series& own) {
   const auto spoiled = std::count_if(own.samples().begin(), own.samples().end(),
                                      [](const Sample& sample) { return !sample.clean; });
   times.rejected_share = static_cast<double>(spoiled) / static_cast<double>(own.samples().size());
+  times.is_disturbed = !has_enough(baseline.samples(), own.samples());
   times.time_ns = estimate_median(times.samples_ns);
   times.speedup = speedup_of(baseline, own);
   return times;
@@ -239,7 +213,7 @@ ContestantTimes summarize(const Series& baseline, const Series& own) {
 
 std::vector<ContestantTimes> time_contestants(const std::vector<std::function<void()>>& contestants,
                                               const TimingOptions& options,
-                                              const std::vector<double>& expected_ns) {
+                                              const std::vector<double>& expected_ns, const StopToken& stop) {
   if (contestants.empty()) return {};
   std::vector<Series> all;
   all.reserve(contestants.size());
@@ -269,8 +243,11 @@ std::vector<ContestantTimes> time_contestants(const std::vector<std::function<vo
       shuffle(order, random);
     else
       std::reverse(order.begin(), order.end());
-    for (const size_t n : order)
-      if (n == 0 || std::find(open.begin(), open.end(), n) != open.end()) all[n].measure(care[n]);
+    for (const size_t n : order) {
+      if (n != 0 && std::find(open.begin(), open.end(), n) == open.end()) continue;
+      if (stop()) throw Stopped("stopped while timing");
+      all[n].measure(care[n]);
+    }
   }
 
   std::vector<ContestantTimes> times;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "waco/base/signals.hpp"
 #include "waco/measure/statistics.hpp"
 
 namespace waco::measure {
@@ -32,6 +33,8 @@ struct ContestantTimes {
   Estimate time_ns;
   Estimate speedup;           ///< time of contestant 0 / own time, by round; 1 for contestant 0
   double rejected_share = 0;  ///< of the rounds whose sample other work disturbed
+  bool is_disturbed = false;  ///< in all but two rounds or fewer, own sample or contestant 0's was: times and
+                              ///< speedup are of all rounds, and may be anything
 };
 
 /// Calls the contestants in turn: in an order drawn by chance, which is the same in every run, and backwards
@@ -40,8 +43,10 @@ struct ContestantTimes {
 /// during which a thread waited for a CPU for over 2 % of it, is rejected, unless fewer than three would be
 /// left. Contestant 0 is what the others are compared with. Every contestant must have been called before;
 /// `expected_ns` (empty, or one for each; 0: unknown) is how long that took, which spares slow ones a trial.
+/// Throws Stopped before the next contestant's turn when `stop` asks for it.
 std::vector<ContestantTimes> time_contestants(const std::vector<std::function<void()>>& contestants,
                                               const TimingOptions& options,
-                                              const std::vector<double>& expected_ns = {});
+                                              const std::vector<double>& expected_ns = {},
+                                              const StopToken& stop = {});
 
 }  // namespace waco::measure

@@ -94,17 +94,25 @@ class Workbench {
     std::function<Verification()> compare;
   };
 
+  /// How long a call took. That it is slow is proved by what is left without the longest that a thread of
+  /// this process waited for a CPU, as far as the system tells.
+  struct RunTime {
+    double ns = 0;
+    double proved_ns = 0;
+  };
+  static RunTime time_of(const std::function<void()>& call);
+
   Preparation guarded(const std::function<void(Preparation&)>& body) const;
   Preparation pack(const Contestant& contestant, Entrant& entrant);
   void run_and_compare(const Trial& trial, double censor_ns, Preparation& preparation);
-  bool run_once(const Trial& trial, Preparation& preparation, double& elapsed_ns);
+  bool run_once(const Trial& trial, Preparation& preparation, RunTime& time);
   Verification compare(const Entrant& entrant);
   Verification compare_input_order();
   void reserve_output(int64_t num_stored);
   void poison(void* memory, int64_t size) const;
   void poison_output();
   bool overrun() const;
-  bool needs_second_run(double first_ns, double censor_ns) const;
+  bool needs_second_run(const RunTime& first, double censor_ns) const;
 
   std::optional<ExactBits> exact_;  ///< of the values of all operands
   matrix::SparseTensor tensor_;

@@ -161,8 +161,9 @@ class Calibration {
                           stop_.reason()));
         const auto code = end.exited ? static_cast<ExitCode>(end.code) : ExitCode::kFailed;
         if (code != ExitCode::kDone && code != ExitCode::kPartial)
-          throw EnvironmentError(fmt::format("waco-collect failed ({})", end.describe()),
-                                 code == ExitCode::kCompiler ? code : ExitCode::kFailed);
+          throw EnvironmentError(
+              fmt::format("waco-collect failed ({})", end.describe()),
+              code == ExitCode::kCompiler || code == ExitCode::kInput ? code : ExitCode::kFailed);
       }
     find_datasets();
   }
@@ -204,8 +205,7 @@ class Calibration {
       std::map<std::string, int> num_points;  // by group
       for (const dataset::Record& record : dataset::load_dataset(file).records) {
         ++result_.num_records;
-        if (record.ok() && record.speedup > 0 && ++num_points[dataset::group(record)] == 2)
-          originals.insert(record.original);
+        if (record.tells() && ++num_points[dataset::group(record)] == 2) originals.insert(record.original);
       }
     }
     for (const double share : kValidationShares) {

@@ -139,7 +139,7 @@ class Loading {
       throw UsageError(fmt::format("{}: has records of {}, other datasets are of {}; a model is of one op",
                                    file.string(), schedule::name(record.problem.op),
                                    schedule::name(result_.op)));
-    if (!record.ok() || !(record.speedup > 0)) {
+    if (!record.tells()) {
       ++result_.num_failed;
       return;
     }
