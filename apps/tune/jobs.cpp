@@ -126,10 +126,8 @@ struct Batch {
 Batch gather(const Options& options, const tune::TuneOptions& tuning) {
   Batch batch;
   const Shard& shard = batch.shard = choose_shard(options.shard);
-  matrix::InputOptions inputs = options.inputs;
-  inputs.missing_are_errors = false;  // but failures of one input
   const auto all =
-      matrix::gather_items(inputs, schedule::sparse_order(tuning.problem.op), options.common.seed);
+      matrix::gather_items(options.inputs, schedule::sparse_order(tuning.problem.op), options.common.seed);
   batch.num_in_all = all.size();
   for (size_t place = 0; place < all.size(); ++place)
     if (shard.owns(place)) batch.items.push_back(all[place]);

@@ -128,12 +128,13 @@ void check_tuned_or_prepared(const Options& options, bool any_inputs) {
   if (options.prepare == 0 && !any_inputs)
     throw UsageError("name a matrix, or --list a file that does (--help tells more)");
   if (!options.single() && (options.json || !options.kernel_file.empty()))
-    throw UsageError("--json and --emit take one matrix; for several use --jsonl and -o");
+    throw UsageError(
+        "--json and --emit take one matrix, and neither --jsonl nor -o NAME.jsonl, which are for several");
   const bool by_calls = options.calls && options.effort.empty() && options.problem.schedules.empty();
   if (options.check && options.effort != "none" && !by_calls)
     throw UsageError("--check is for --effort none; other efforts check all that they measure");
   if (options.single() && !options.shard.empty())
-    throw UsageError("--shard takes a --list or several matrices");
+    throw UsageError("--shard takes a --list, several matrices, or results as JSON lines");
   std::vector<std::string> inputs = options.inputs.paths;
   inputs.insert(inputs.end(), options.inputs.lists.begin(), options.inputs.lists.end());
   refuse_same_files(inputs, {{"-o", options.plan_file},

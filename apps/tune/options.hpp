@@ -39,11 +39,12 @@ struct Options {
   bool jsonl = false;
   std::string command;
 
-  /// One file, which is not looked for in folders or lists. Reading says what is wrong with one that can't be
-  /// examined.
+  /// One file, which is not looked for in folders or lists, and whose plan is wanted as a document of its
+  /// own: a pattern of the shell that matches one file gets what it gets for several. Reading says what is
+  /// wrong with a file that can't be examined.
   bool single() const {
     std::error_code error;
-    return inputs.lists.empty() && inputs.paths.size() == 1 &&
+    return inputs.lists.empty() && inputs.paths.size() == 1 && !jsonl && !plan_file.ends_with(".jsonl") &&
            !std::filesystem::is_directory(inputs.paths[0], error);
   }
 };

@@ -243,8 +243,7 @@ TEST_CASE("cli: where files may not grow one line says so, and nothing is left b
   INFO(lines.err);
   CHECK(lines.end.code == 1);
   CHECK_THAT(lines.err, Catch::Contains("r: can't be written: File too large"));
-  CHECK(read_file(work.path("r")).empty());
-  std::filesystem::remove(work.path("r"));
+  CHECK_FALSE(std::filesystem::exists(work.path("r")));
   CHECK(fmt::format("{}", fmt::join(work.files(), " ")) == files);
 }
 
@@ -485,7 +484,10 @@ TEST_CASE("cli: a plan becomes a kernel again, checked on its matrix", "[cli]") 
   check_refused(waco_codegen().with(results), 2, "name a matrix");
   const RunResult listed_piped = run_on(waco_codegen().with("-", matrix), results);
   CHECK(listed_piped.end.code == 3);
-  CHECK_THAT(listed_piped.err, Catch::Contains("is stdin") && Catch::Contains("name a file"));
+  CHECK_THAT(listed_piped.err, Catch::Contains("several lines; name a file"));
+  std::string last = read_file(results);
+  last.erase(0, last.find('\n') + 1);
+  CHECK(run_on(waco_codegen().with("-", matrix), work.write("last", last)).ok());
 }
 
 TEST_CASE("cli: waco-codegen writes a kernel for any matrix to stdout", "[cli]") {
@@ -569,10 +571,12 @@ TEST_CASE("cli: a list is continued, faults are told item by item", "[cli]") {
   CHECK(part.err.find("; shard 1/3 of 3 inputs") != std::string::npos);
   CHECK(read_file(work.path("part.1-of-3.jsonl")).find("stencil2d") != std::string::npos);
   check_refused(waco_tune().with("--op", "spmv"), 2, "name a matrix");
-  // One matrix, such as a pattern of names that only one matched: its plan would replace the results.
-  check_refused(waco_tune().with(matrix, "--op", "spmv", "--effort", "none", "-o", results), 2,
+  // One matrix, such as a pattern of names that only one matched.
+  run_well(waco_tune().with(matrix, "--op", "spmv", "--effort", "none", "-o", results));
+  CHECK(lines().size() == 5);
+  std::filesystem::copy_file(results, work.path("results"));
+  check_refused(waco_tune().with(matrix, "--op", "spmv", "--effort", "none", "-o", work.path("results")), 2,
                 "results of a list");
-  CHECK(lines().size() == 4);
   check_refused(waco_tune().with(matrix, "--op", "spmv", "--shard", "0/2"), 2, "--shard");
   check_refused(batch().with("-o", list), 2, "is an input");
   check_refused(batch().with("-o", work.write("notes.txt", "of mine\n")), 3, "is not a result of waco-tune");

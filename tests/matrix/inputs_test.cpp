@@ -1,6 +1,8 @@
 // What a command line names: files, folders, lists, recipes.
 #include "waco/matrix/inputs.hpp"
 
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <fstream>
 
@@ -69,25 +71,39 @@ TEST_CASE("inputs: a list names files, folders and recipes, and its faults are t
   CHECK(items[0].source == file);
   CHECK(record_source(items[0]) == "m.mtx");
   CHECK_THAT(record_source(items[1]), Catch::StartsWith("synthetic: stencil2d n=20"));
-  const std::string bad = write(folder.path() / "bad", file + "\nmissing.mtx\n");
-  CHECK_THROWS_WITH(gather_items({.paths = {}, .lists = {bad}}, 2, 1), Catch::Contains("bad:2:"));
+  const std::string bad = write(folder.path() / "bad", file + "\n" + folder.path().string() + "/none\n");
+  CHECK(gather_items({.paths = {}, .lists = {bad}}, 2, 1).size() == 2);  // reading the second will say so
   const std::string recipe = write(folder.path() / "recipe", "synthetic: nothing\n");
   CHECK_THROWS_WITH(gather_items({.paths = {}, .lists = {recipe}}, 2, 1), Catch::Contains("recipe:1:"));
 }
 
-TEST_CASE("inputs: nothing, a missing file and an empty folder are errors", "[matrix]") {
+TEST_CASE("inputs: nothing, a list that is missing or none, and an empty folder are errors", "[matrix]") {
   const TemporaryFolder folder;
   CHECK_THROWS_AS(gather_items({}, 2, 1), UsageError);
-  CHECK_THROWS_AS(gather_items({.paths = {"missing.mtx"}, .lists = {}}, 2, 1), InputError);
+  CHECK_THROWS_AS(read_item(gather_items({.paths = {"missing.mtx"}, .lists = {}}, 2, 1).at(0), {}),
+                  InputError);
   for (const std::string& other :
        {std::string("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n"),
         std::string("\x1f\x8b\x08\0\0\0", 6)}) {
     const std::string no_list = write(folder.path() / "no_list", other);
-    CHECK_THROWS_WITH(gather_items({.paths = {}, .lists = {no_list}, .missing_are_errors = false}, 2, 1),
-                      Catch::Contains("is no list"));
+    CHECK_THROWS_WITH(gather_items({.paths = {}, .lists = {no_list}}, 2, 1), Catch::Contains("is no list"));
   }
   CHECK_THROWS_AS(gather_items({.paths = {folder.path().string()}, .lists = {}}, 2, 1), InputError);
   CHECK_THROWS_AS(gather_items({.paths = {}, .lists = {"missing.txt"}}, 2, 1), Error);
+}
+
+TEST_CASE("inputs: what can't be searched in a folder is passed over", "[matrix]") {
+  const TemporaryFolder folder;
+  const std::string file = write(folder.path() / "m.mtx");
+  const fs::path closed = folder.path() / "closed";
+  fs::create_directory(closed);
+  write(closed / "n.mtx");
+  fs::create_symlink("nowhere", folder.path() / "dangling.mtx");
+  fs::permissions(closed, fs::perms::none);
+  const auto items = gather_items({.paths = {folder.path().string()}, .lists = {}}, 2, 1);
+  fs::permissions(closed, fs::perms::owner_all);
+  CHECK(items.back().source == file);
+  CHECK(items.size() == (::geteuid() == 0 ? 2 : 1));  // nothing is closed to root
 }
 
 TEST_CASE("inputs: synthetic matrices follow the seed", "[matrix]") {

@@ -78,6 +78,13 @@ bool may_be_torn(const TextLines::Line& line, bool is_first) {
   return !is_first || (!line.ended && line.text.front() == '{');
 }
 
+/// Why the line can't be a document.
+std::string_view fault_of(std::string_view line) {
+  const size_t first = line.find_first_not_of(" \t"), last = line.find_last_not_of(" \t\r");
+  const bool opens = first == last && (line[first] == '{' || line[first] == '[');
+  return opens ? "it is one document over several lines, not a document a line" : "it is no JSON";
+}
+
 }  // namespace
 
 void JsonLine::refuse(std::string_view why) const {
@@ -98,7 +105,7 @@ LinesFound read_json_lines(const fs::path& file, std::string_view kind,
       const nlohmann::json document = nlohmann::json::parse(line.text, nullptr, false);
       const JsonLine handed{document, number, file, kind};
       if (document.is_discarded()) {
-        if (more || !may_be_torn(line, is_first)) handed.refuse("it is no JSON");
+        if (more || !may_be_torn(line, is_first)) handed.refuse(fault_of(line.text));
         found.torn = true;
         spdlog::warn("{}:{}: the last line is incomplete and is left out", file.string(), number);
         return found;
@@ -122,7 +129,7 @@ bool read_first_json_line(const fs::path& file, std::string_view kind,
     if (line.blank()) continue;
     const nlohmann::json document = nlohmann::json::parse(line.text, nullptr, false);
     const JsonLine handed{document, number, file, kind};
-    if (document.is_discarded()) handed.refuse("it is no JSON");
+    if (document.is_discarded()) handed.refuse(fault_of(line.text));
     take(handed);
     return true;
   }

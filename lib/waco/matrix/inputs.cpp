@@ -3,8 +3,11 @@
 
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <set>
 
@@ -34,7 +37,7 @@ bool is_beside_matrix(const fs::path& file, const std::set<std::string>& files) 
 
 class Gathering {
  public:
-  Gathering(int order, bool missing_are_errors) : order_(order), missing_are_errors_(missing_are_errors) {}
+  explicit Gathering(int order) : order_(order) {}
 
   void add(CorpusItem item) {
     if (seen_.insert(item.source).second) items_.push_back(std::move(item));
@@ -42,13 +45,10 @@ class Gathering {
 
   void add_path(const std::string& path) {
     std::error_code error;
-    if (fs::is_directory(path, error)) {
+    if (fs::is_directory(path, error))
       add_folder(path);
-    } else if (path == "-" || !missing_are_errors_ || fs::exists(path, error)) {
-      add(file_item(path));
-    } else {
-      throw InputError(path, 0, "there is no such file or folder");
-    }
+    else
+      add(file_item(path));  // whose reading fails where it is not there
   }
 
   void add_list(const std::string& file) {
@@ -94,7 +94,15 @@ class Gathering {
       const std::string path = at->path().string();
       std::error_code ignored;
       const auto is_end = [&](const std::string& kind) { return path.ends_with(kind); };
-      if (std::ranges::any_of(kinds, is_end) && at->is_regular_file(ignored)) files.insert(path);
+      if (at->is_directory(ignored)) {
+        if (::access(path.c_str(), R_OK | X_OK) != 0)
+          spdlog::warn("{}: is passed over, as it can't be searched: {}", path, std::strerror(errno));
+      } else if (std::ranges::any_of(kinds, is_end)) {
+        if (at->is_regular_file(ignored))
+          files.insert(path);
+        else
+          spdlog::warn("{}: is passed over, as it is no file", path);
+      }
     }
     if (error) throw InputError(folder.string(), 0, fmt::format("can't be searched: {}", error.message()));
     if (files.empty())
@@ -111,7 +119,6 @@ class Gathering {
   }
 
   int order_;
-  bool missing_are_errors_;
   std::set<std::string> seen_;
   std::vector<CorpusItem> items_;
 };
@@ -121,7 +128,7 @@ class Gathering {
 std::vector<CorpusItem> gather_items(const InputOptions& options, int order, uint64_t seed) {
   if (options.paths.empty() && options.lists.empty() && options.num_synthetic == 0)
     throw UsageError("nothing to do: name matrices or folders, --list or --synthetic");
-  Gathering gathering(order, options.missing_are_errors);
+  Gathering gathering(order);
   for (const std::string& path : options.paths) gathering.add_path(path);
   for (const std::string& list : options.lists) gathering.add_list(list);
   if (options.num_synthetic > 0)

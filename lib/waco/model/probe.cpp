@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "waco/base/buffer.hpp"
+#include "waco/base/machine.hpp"
 #include "waco/base/random.hpp"
 #include "waco/base/thread_places.hpp"
 #include "waco/model/target.hpp"
@@ -94,7 +95,8 @@ double thread_ns() {
 }
 
 /// Runs `work(thread)`, which does `amount` of something, on all threads at once, kTries times after a
-/// warm-up, and returns the best sum of the threads' own rates.
+/// warm-up, and returns the best sum of the threads' own rates; where they share CPUs, of as many as can run
+/// at once.
 template <typename Work>
 double best_parallel_rate(int threads, double amount, Work work) {
   double best = 0;
@@ -110,7 +112,7 @@ double best_parallel_rate(int threads, double amount, Work work) {
     }
     if (attempt > 0) best = std::max(best, rate);
   }
-  return best;
+  return best * std::min(1.0, static_cast<double>(usable_threads()) / threads);
 }
 
 /// Shortest of many short tries, a few of which fall between the interruptions of a busy machine.

@@ -131,6 +131,9 @@ std::shared_ptr<const search::Learned> open_model(const ModelOptions& options,
                                                   const schedule::Problem& problem, int threads,
                                                   std::string_view last) {
   const Eligible eligible = eligible_models(options, problem.op);
+  if (options.model.empty() && eligible.places.empty())
+    spdlog::warn("no model of {} was found beside this program{}", schedule::name(problem.op),
+                 last.empty() ? "" : fmt::format("; {} ranks", last));
   if (!eligible.named) return open_first(eligible.places, problem, threads, last);
   const ModelPlace& named = eligible.places[0];
   return search::Learned::open(named.model, named.index, threads);

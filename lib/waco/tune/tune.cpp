@@ -272,6 +272,9 @@ TuneResult Run::take() {
     const Stopwatch watch(result_.seconds.total);
     describe();
     if (!too_few_calls()) {
+      const bool measures = options_.effort != Effort::kNone || !options_.points.empty() || options_.check;
+      if (measures && !options_.effort_by_calls)  // known before anything is ranked
+        measure::check_operands_fit(options_.problem, tensor_.dims, tensor_.num_nonzeros());
       rank();
       choose_effort();
     }

@@ -78,6 +78,10 @@ TunedPlans TunedPlans::read(const fs::path& file) {
   result.for_all_ = !whole.is_discarded() && !(whole.is_object() && whole.contains("input"));
   if (result.for_all_) {
     result.plans_.push_back(checked_plan({whole, 0, file, kKind}));
+  } else if (file == "-") {  // which can't be read again: one line of a list, or nothing
+    const JsonLine line{whole, 1, file, kKind};
+    if (whole.is_discarded()) line.refuse("it is no JSON, or several lines; name a file of these");
+    result.plans_.push_back(checked_plan(line));
   } else {
     result.plans_ = read_lines(file);
     if (result.plans_.empty())
