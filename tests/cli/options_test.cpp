@@ -60,6 +60,8 @@ TEST_CASE("cli: what would be lost, mixed or misread ends with code 2", "[cli]")
       waco_tune().with("--list", work.write("list", matrix), "--op", "spmv", "-o", "-", "--shard", "0/2"), 2,
       "each shard writes a file");
   check_refused(rank().with("-o", ""), 2, "--output: its value is empty");
+  for (const char* option : {"-o", "--emit"})
+    check_refused(rank().with(option, work.path("plan.gz")), 2, "leave .gz out");
   check_refused(rank().with("-o", "-", "--emit", "/dev/stdout"), 2, "would mix");
   check_refused(rank().with("--json", "--emit", "-"), 2, "would mix");
   for (const char* seed : {"-1", "18446744073709551616", "0x10", "1e3"})

@@ -221,6 +221,9 @@ void FileReplacement::commit() {
 }
 
 void check_can_be_written(const fs::path& file) {
+  if (file.extension() == ".gz")
+    throw UsageError(fmt::format(
+        "{}: would hold text that is not gzipped; leave .gz out and gzip it afterwards", file.string()));
   const Target target = target_of(file);
   // Whoever reads a pipe takes its being closed for the end.
   if (target.descriptor || !target.is_stream()) const FileReplacement opened(file);
