@@ -61,8 +61,8 @@ class FileReplacement {
   Descriptor to_;
 };
 
-/// Throws EnvironmentError when write_file_atomically would not get as far as writing, and UsageError for a name
-/// that ends in ".gz"; leaves nothing behind.
+/// Throws EnvironmentError when write_file_atomically would not get as far as writing, and UsageError for a
+/// name that ends in ".gz"; leaves nothing behind.
 void check_can_be_written(const std::filesystem::path& file);
 
 /// Puts the folder `fresh`, which lies on the same file system, in the place of `folder` in one step, and
