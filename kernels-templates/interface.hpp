@@ -5,7 +5,11 @@
 #include <stdint.h>
 
 /* Two kernels in one program: compile each with its own -DWACO_PREFIX=name_ and call name_create_csr and so
-   on. A file that uses several includes each for its declarations, with WACO_PREFIX set to the name_. */
+   on. A file that uses several includes each for its declarations, with WACO_PREFIX set to the name_.
+
+   Threads are OpenMP's. A library of a kernel that may be unloaded is linked with -Wl,-z,nodelete: it would
+   take their code with it. A process that has run one must not fork and use it in the child. Where threads
+   can't be made (ulimit -u, -v), OpenMP ends the process. */
 #ifdef WACO_PREFIX
 #define WACO_JOIN2(a, b) a##b
 #define WACO_JOIN(a, b) WACO_JOIN2(a, b)

@@ -118,8 +118,11 @@ static int waco_prepare(const struct waco_plan* plan, waco_handle* handle) {
   }
   const int64_t rows = WACO_PLAN_OP == WACO_SDDMM ? handle->a.num_stored : handle->a.dim[0];
   int64_t scratch_bytes = plan->scratch_bytes / plan->threads * handle->threads;
-  if (plan->scratch_bytes_per_row > 0)
-    scratch_bytes += plan->scratch_bytes_per_row / (plan->threads - 1) * (handle->threads - 1) * rows;
+  if (plan->scratch_bytes_per_row > 0) {
+    const int64_t row_bytes = plan->scratch_bytes_per_row / (plan->threads - 1) * (handle->threads - 1);
+    if (row_bytes > 0 && rows > kWacoMaxBytes / row_bytes) return WACO_OUT_OF_MEMORY;
+    scratch_bytes += row_bytes * rows;
+  }
   if (scratch_bytes > 0) {
     handle->scratch = waco_allocate(scratch_bytes, 1);
     if (!handle->scratch) return WACO_OUT_OF_MEMORY;
@@ -127,15 +130,31 @@ static int waco_prepare(const struct waco_plan* plan, waco_handle* handle) {
   return WACO_OK;
 }
 
-static int waco_create(const struct waco_input* input, int32_t threads, int64_t rhs, waco_handle** out) {
-  if (threads < 0 || threads > WACO_MAX_THREADS) return WACO_BAD_ARGUMENT;
+/* Whether an operand of this size is for the kernel; told before anything is read or allocated. */
+static int waco_check_size(const int64_t* dims, int64_t nnz, int32_t threads, int64_t rhs) {
   const struct waco_plan* plan = &waco_tuned_plan;
+  if (threads < 0 || threads > WACO_MAX_THREADS) return WACO_BAD_ARGUMENT;
   for (int m = 0; m < plan->format.order; ++m)
-    if (input->dims[m] < 0) return WACO_BAD_ARGUMENT;
+    if (dims[m] < 0) return WACO_BAD_ARGUMENT;
   /* The last level has a position for each nonzero: too many are told before they are sorted. */
-  if ((rhs != 0 && rhs != WACO_PLAN_RHS) || !waco_takes(plan, input->dims) ||
-      waco_needs_wider_pos(&plan->format, input->nnz))
-    return WACO_UNFIT;
+  const int fits = (rhs == 0 || rhs == WACO_PLAN_RHS) && waco_takes(plan, dims) &&
+                   !waco_needs_wider_pos(&plan->format, nnz);
+  return fits ? WACO_OK : WACO_UNFIT;
+}
+
+/* The functions of the interface call no other of theirs, but static ones: in a shared library such a call
+   may get to the function of that name in another kernel. */
+static void waco_release(waco_handle* handle) {
+  if (!handle) return;
+  waco_free(&handle->a);
+  free(handle->partition);
+  free(handle->scratch);
+  free(handle);
+}
+
+/* Packs what waco_check_size let pass. */
+static int waco_create(const struct waco_input* input, int32_t threads, waco_handle** out) {
+  const struct waco_plan* plan = &waco_tuned_plan;
   waco_handle* handle = (waco_handle*)calloc(1, sizeof(waco_handle));
   if (!handle) return WACO_OUT_OF_MEMORY;
   handle->threads = threads > 0 ? threads : plan->threads;
@@ -146,7 +165,7 @@ static int waco_create(const struct waco_input* input, int32_t threads, int64_t 
   if (status == WACO_OK)
     *out = handle;
   else
-    waco_destroy(handle);
+    waco_release(handle);
   return status;
 }
 
@@ -165,42 +184,14 @@ extern "C" int waco_create_coo(const int64_t* dims, int64_t nnz, const int64_t* 
     if (nnz > 0 && !coords[m]) return WACO_BAD_ARGUMENT;
     input.coords[m] = coords[m];
   }
-  return waco_create(&input, threads, rhs, handle);
+  const int status = waco_check_size(dims, nnz, threads, rhs);
+  return status == WACO_OK ? waco_create(&input, threads, handle) : status;
 }
 
-/* [n] the same numbers wider, to be freed; null when memory runs out. */
-static int64_t* waco_widened(const int32_t* narrow, int64_t n, int32_t threads) {
-  int64_t* wide = (int64_t*)waco_allocate(n, sizeof *wide);
-  if (!wide) return 0;
-  const int parts = waco_useful_threads(n, threads > 0 ? threads : waco_tuned_plan.threads);
-  waco_parallel(parts, [=](int t) {
-    for (int64_t i = waco_share(n, parts, t); i < waco_share(n, parts, t + 1); ++i) wide[i] = narrow[i];
-  });
-  return wide;
-}
-
-extern "C" int waco_create_csr32(int64_t rows, int64_t cols, const int32_t* row_ptr, const int32_t* col_idx,
-                                 const void* values, int32_t threads, int64_t rhs, waco_handle** handle) {
-  if (!handle) return WACO_BAD_ARGUMENT;
-  *handle = 0;
-  if (rows < 0 || !row_ptr || row_ptr[rows] < 0 || threads < 0 || threads > WACO_MAX_THREADS)
-    return WACO_BAD_ARGUMENT;
-  const int64_t nnz = row_ptr[rows];
-  if (nnz > 0 && !col_idx) return WACO_BAD_ARGUMENT;
-  int64_t* wide_row_ptr = waco_widened(row_ptr, rows + 1, threads);
-  int64_t* wide_col_idx = waco_widened(col_idx, nnz, threads);
-  const int status = wide_row_ptr && wide_col_idx ? waco_create_csr(rows, cols, wide_row_ptr, wide_col_idx,
-                                                                    values, threads, rhs, handle)
-                                                  : WACO_OUT_OF_MEMORY;
-  free(wide_row_ptr);
-  free(wide_col_idx);
-  return status;
-}
-
-extern "C" int waco_create_csr(int64_t rows, int64_t cols, const int64_t* row_ptr, const int64_t* col_idx,
-                               const void* values, int32_t threads, int64_t rhs, waco_handle** handle) {
-  if (!handle) return WACO_BAD_ARGUMENT;
-  *handle = 0;
+/* Whether these arrays are a CSR matrix that the kernel is for, but for what is in col_idx. */
+template <class Index>
+static int waco_check_csr(int64_t rows, int64_t cols, const Index* row_ptr, const Index* col_idx,
+                          const void* values, int32_t threads, int64_t rhs) {
   if (waco_tuned_plan.format.order != 2 || rows < 0 || !row_ptr || row_ptr[0] != 0) return WACO_BAD_ARGUMENT;
   /* The sign bit is set where a pointer is out of range or smaller than the one before. */
   const int64_t nnz = row_ptr[rows];
@@ -211,9 +202,52 @@ extern "C" int waco_create_csr(int64_t rows, int64_t cols, const int64_t* row_pt
   }
   if (bad >> 63 || (nnz > 0 && (!col_idx || !values))) return WACO_BAD_ARGUMENT;
   const int64_t dims[3] = {rows, cols, 1};
-  const struct waco_input input = {
-      dims, nnz, {0, col_idx, 0}, row_ptr, values, (int)sizeof(waco_value), waco_tuned_plan.crd_bytes};
-  return waco_create(&input, threads, rhs, handle);
+  return waco_check_size(dims, nnz, threads, rhs);
+}
+
+/* Packs what waco_check_csr let pass. */
+static int waco_pack_csr(int64_t rows, int64_t cols, const int64_t* row_ptr, const int64_t* col_idx,
+                         const void* values, int32_t threads, waco_handle** handle) {
+  const int64_t dims[3] = {rows, cols, 1};
+  const struct waco_input input = {dims,   row_ptr[rows],           {0, col_idx, 0},          row_ptr,
+                                   values, (int)sizeof(waco_value), waco_tuned_plan.crd_bytes};
+  return waco_create(&input, threads, handle);
+}
+
+extern "C" int waco_create_csr(int64_t rows, int64_t cols, const int64_t* row_ptr, const int64_t* col_idx,
+                               const void* values, int32_t threads, int64_t rhs, waco_handle** handle) {
+  if (!handle) return WACO_BAD_ARGUMENT;
+  *handle = 0;
+  const int status = waco_check_csr(rows, cols, row_ptr, col_idx, values, threads, rhs);
+  return status == WACO_OK ? waco_pack_csr(rows, cols, row_ptr, col_idx, values, threads, handle) : status;
+}
+
+/* [n] the same numbers wider, to be freed; null when memory runs out. */
+static int64_t* waco_widened(const int32_t* narrow, int64_t n, int32_t threads) {
+  int64_t* wide = (int64_t*)waco_allocate_briefly(n, sizeof *wide);
+  if (!wide) return 0;
+  const int parts = waco_useful_threads(n, threads > 0 ? threads : waco_tuned_plan.threads);
+  waco_parallel(parts, [=](int t) {
+    const int64_t begin = waco_share(n, parts, t), end = waco_share(n, parts, t + 1);
+    for (int64_t i = begin; i < end; ++i) wide[i] = narrow[i];
+  });
+  return wide;
+}
+
+extern "C" int waco_create_csr32(int64_t rows, int64_t cols, const int32_t* row_ptr, const int32_t* col_idx,
+                                 const void* values, int32_t threads, int64_t rhs, waco_handle** handle) {
+  if (!handle) return WACO_BAD_ARGUMENT;
+  *handle = 0;
+  int status = waco_check_csr(rows, cols, row_ptr, col_idx, values, threads, rhs);
+  if (status != WACO_OK) return status;
+  int64_t* wide_row_ptr = waco_widened(row_ptr, rows + 1, threads);
+  int64_t* wide_col_idx = waco_widened(col_idx, row_ptr[rows], threads);
+  status = WACO_OUT_OF_MEMORY;
+  if (wide_row_ptr && wide_col_idx)
+    status = waco_pack_csr(rows, cols, wide_row_ptr, wide_col_idx, values, threads, handle);
+  free(wide_row_ptr);
+  free(wide_col_idx);
+  return status;
 }
 
 extern "C" int waco_run(waco_handle* handle, const void* b, const void* c, void* out) {
@@ -261,11 +295,7 @@ extern "C" int waco_unpack_values(const waco_handle* handle, const void* stored,
 }
 
 extern "C" void waco_destroy(waco_handle* handle) {
-  if (!handle) return;
-  waco_free(&handle->a);
-  free(handle->partition);
-  free(handle->scratch);
-  free(handle);
+  waco_release(handle);
 }
 
 #endif

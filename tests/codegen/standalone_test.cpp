@@ -642,8 +642,9 @@ TEST_CASE("standalone: a parallel kernel does not compile without OpenMP", "[cod
 
 TEST_CASE("standalone: libraries of two kernels keep apart in one program", "[codegen]") {
   Folder folder;
-  for (const auto& [name, text] : {std::pair("one", "spmv f64 | A: i:U k:C | loop: i k | par: serial"),
-                                   std::pair("two", "spmv f64 | A: i:C k:S | loop: i k | par: serial")}) {
+  for (const auto& [name, text] :
+       {std::pair("one", "spmv f64 | A: i:U k:C | loop: i k | par: serial"),
+        std::pair("two", "spmv f64 | A: i1:U i0:U k:L [i/4] | loop: i1 k i0 | par: serial")}) {
     const RunResult compiled =
         folder.compile(codegen::emit_standalone(schedule::parse(text), codegen::any_shape(), 32, {}),
                        {"-shared", "-fPIC"}, fmt::format("{}.so", name));
@@ -655,12 +656,12 @@ TEST_CASE("standalone: libraries of two kernels keep apart in one program", "[co
 #include "kernel.cpp"
 #include <dlfcn.h>
 int main(int, char** argv) {
-  const int64_t row_ptr[] = {0, 2, 3}, col_idx[] = {2, 0, 1};
+  const int32_t row_ptr[] = {0, 2, 3}, col_idx[] = {2, 0, 1};
   const double values[] = {3, 1, 2}, b[] = {10, 20, 30};
   for (int n = 1; n <= 2; ++n) {
     void* library = dlopen(argv[n], RTLD_NOW | RTLD_GLOBAL);
     if (!library) return 1;
-    const auto create = (decltype(&waco_create_csr))dlsym(library, "waco_create_csr");
+    const auto create = (decltype(&waco_create_csr32))dlsym(library, "waco_create_csr32");
     const auto run = (decltype(&waco_run))dlsym(library, "waco_run");
     waco_handle* handle;
     double c[2] = {0, 0};
