@@ -20,7 +20,7 @@ struct waco_block_shape {
 };
 
 /* Levels i1:U|C k1:C|S and then i0, k0 as far as they are split. */
-static inline struct waco_block_shape waco_block_shape(const struct waco_format* f) {
+static inline struct waco_block_shape waco_find_block_shape(const struct waco_format* f) {
   struct waco_block_shape none = {WACO_NO_BLOCKS, f->split[0], f->split[1], 1, 1}, shape = none;
   if (f->order != 2 || f->num_levels < 3 || f->split[0] > 1 << 16 || f->split[1] > 1 << 16) return none;
   if (f->level[0].mode != 0 || f->level[1].mode != 1 || f->level[0].inner || f->level[1].inner) return none;

@@ -181,7 +181,8 @@ static inline int waco_pack_blocks(struct waco_packer* p, int threads) {
   if (p->out->level[1].extent > 16 * p->nnz + (1 << 16) || groups >= INT32_MAX) return kWacoNotDirect;
   const int64_t most = waco_block_threads(p);
   if (threads > most) threads = (int)most;
-  struct waco_block_packer q = {p, waco_block_shape(p->format), threads, groups, nullptr, nullptr, nullptr};
+  struct waco_block_packer q = {p,      waco_find_block_shape(p->format), threads, groups, nullptr, nullptr,
+                                nullptr};
   struct waco_block_scratch* scratch = (struct waco_block_scratch*)calloc((size_t)threads, sizeof *scratch);
   q.blocks = (int64_t*)waco_allocate(threads + 1, sizeof *q.blocks);
   q.groups = (int64_t*)waco_allocate(threads + 1, sizeof *q.groups);

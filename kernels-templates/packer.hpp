@@ -77,7 +77,7 @@ static inline waco_direct_way waco_find_direct_way(const struct waco_format* f) 
 #else
   if (waco_is_concordant(f)) return waco_pack_concordant;
   if (waco_is_in_lanes(f)) return waco_pack_lanes;
-  if (waco_block_shape(f).tail != WACO_NO_BLOCKS) return waco_pack_blocks;
+  if (waco_find_block_shape(f).tail != WACO_NO_BLOCKS) return waco_pack_blocks;
   if (waco_has_column_halves(f)) return waco_pack_halves;
   return waco_is_in_columns(f) ? waco_pack_columns : nullptr;
 #endif

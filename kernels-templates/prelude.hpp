@@ -16,10 +16,12 @@
 #ifdef WACO_F64
 typedef double value_t;
 typedef long long lane_t;
+typedef uint8_t mask512_t; /* a bit for each lane of 512 bits */
 #define WACO_X86(NAME, WIDTH) __builtin_ia32_##NAME##pd##WIDTH
 #else
 typedef float value_t;
 typedef int32_t lane_t;
+typedef uint16_t mask512_t;
 #define WACO_X86(NAME, WIDTH) __builtin_ia32_##NAME##ps##WIDTH
 #endif
 typedef WACO_POS pos_t;
@@ -182,20 +184,24 @@ WACO_HALVES(16, 8)
    read after pieces of it were written waits for them. */
 #define WACO_PART(N, H)                                             \
   WACO_INLINE vec##N load_part##N(const value_t* p, int64_t n) {    \
+    if (n == N) return load##N(p);                                  \
     if (n <= H) return join##N(load_part##H(p, n), vec##H{});       \
     return join##N(load##H(p), load_part##H(p + H, n - H));         \
   }                                                                 \
   WACO_INLINE void store_part##N(value_t* p, vec##N v, int64_t n) { \
+    if (n == N) return store##N(p, v);                              \
     if (n <= H) return store_part##H(p, low##N(v), n);              \
     store##H(p, low##N(v));                                         \
     store_part##H(p + H, high##N(v), n - H);                        \
   }
 #define WACO_PART_MASKED(N, H, LOAD, STORE)                                              \
   WACO_INLINE vec##N load_part##N(const value_t* p, int64_t n) {                         \
+    if (__builtin_constant_p(n) && n == N) return load##N(p);                            \
     if (__builtin_constant_p(n) && n <= H) return join##N(load_part##H(p, n), vec##H{}); \
     return LOAD;                                                                         \
   }                                                                                      \
   WACO_INLINE void store_part##N(value_t* p, vec##N v, int64_t n) {                      \
+    if (__builtin_constant_p(n) && n == N) return store##N(p, v);                        \
     if (__builtin_constant_p(n) && n <= H) return store_part##H(p, low##N(v), n);        \
     STORE;                                                                               \
   }
@@ -218,9 +224,9 @@ WACO_INLINE Vec waco_in_register(Vec v) {
 #define WACO_PART256(N, H) WACO_PART(N, H)
 #endif
 #ifdef __AVX512F__
-#define WACO_PART512(N, H)                                                                  \
-  WACO_PART_MASKED(N, H, WACO_X86(loadu, 512_mask)(p, vec##N{}, (uint16_t)((1u << n) - 1)), \
-                   WACO_X86(storeu, 512_mask)(p, v, (uint16_t)((1u << n) - 1)))
+#define WACO_PART512(N, H)                                                                   \
+  WACO_PART_MASKED(N, H, WACO_X86(loadu, 512_mask)(p, vec##N{}, (mask512_t)((1u << n) - 1)), \
+                   WACO_X86(storeu, 512_mask)(p, v, (mask512_t)((1u << n) - 1)))
 #else
 #define WACO_PART512(N, H) WACO_PART(N, H)
 #endif
