@@ -92,6 +92,8 @@ class Emitter {
   void emit_cut_rows(const std::string& name, const std::string& function, const std::string& tile);
   void emit_compressed_loop(int depth, Env env);
   std::pair<std::string, std::string> bounds(const Env& env, int level) const;
+  void emit_copies(int depth, const std::string& p, const std::string& begin, const std::string& end,
+                   const Body& body);
   void emit_slot_loop(int depth, Env env);
   void emit_dense_outer_loop(int depth, const Env& env);
   void emit_dense_steps(int num_vectors, const Body& body);
@@ -128,6 +130,7 @@ class Emitter {
   void emit_dense_leaves(const std::vector<Leaf>& leaves);
   void emit_spmv_leaf(const Leaf& leaf);
   std::string block_operand(const Env& env);
+  std::string diagonal_start(const Env& env, const std::string& diagonal) const;
   std::string diagonal_operand(const Env& env);
   std::string spread_operand(const Env& env, int vector);
   std::string element(const Env& env);
@@ -220,7 +223,8 @@ class Emitter {
   std::string functions_;  ///< those that the body calls
   std::vector<std::map<std::string, std::string>> memo_{1};
   Tile tile_;
-  int copies_ = 1;  ///< nonzeros in flight in the code being written
+  int copies_ = 1;               ///< nonzeros in flight in the code being written
+  bool inside_operand_ = false;  ///< diagonals reach neither of its ends in the code being written
   bool in_scope_ = false;
   bool buffered_ = false;  ///< inside the loops that sum up in a row buffer
   Target target_ = Target::kOutput;

@@ -311,14 +311,19 @@ std::string Emitter::spread_operand(const Env& env, int vector) {
   return pick(x, x, lanes);
 }
 
+/// The first column that a group of rows meets on a diagonal.
+std::string Emitter::diagonal_start(const Env& env, const std::string& diagonal) const {
+  return fmt::format("{} + {} * {} - (d0 - 1)", diagonal, env.coordinate[0][0], split(0));
+}
+
 /// Where the elements begin that a group of rows reads along a diagonal. What lies before the operand's first
 /// or after its last is 0 in a copy that takes its place there.
 std::string Emitter::diagonal_operand(const Env& env) {
   const std::string& position = env.position[1];
   const int width = diagonal_width();
   const std::string first =
-      named("diagonal:" + position, "int64_t", "k",
-            fmt::format("{} + {} * {} - (d0 - 1)", env.coordinate[1][0], env.coordinate[0][0], split(0)));
+      named("diagonal:" + position, "int64_t", "k", diagonal_start(env, env.coordinate[1][0]));
+  if (inside_operand_) return "dense0 + " + first;
   return named(
       "diagonal operand:" + position, "value_t*", "b",
       fmt::format("{0} < 0 ? ends + ({1} + {0}) : {0} > last_diagonal ? ends + ({2} + {0} - last_diagonal) "

@@ -64,9 +64,11 @@ void Emitter::emit_counted_loop(int depth, Env env, const std::string& name, con
   emit_range_loop(depth, name, "0", end, [&] {
     Env inner = env;
     resolve(inner);
-    // A position that is needed further in gets a name once.
+    // A position that is needed further in gets a name once. Slots are found by slice and lane.
     const int level = loop(depth).level;
-    if (level > 0 && loop(depth).kind == LoopKind::kUncompressed) {
+    const bool above_slots =
+        level + 1 < num_levels() && is_lane_kind(format().levels[static_cast<size_t>(level) + 1].kind);
+    if (level > 0 && loop(depth).kind == LoopKind::kUncompressed && !above_slots) {
       auto& position = inner.position[static_cast<size_t>(level)];
       position = named("pos:" + position, "int64_t", "p", position);
     }
@@ -243,8 +245,29 @@ void Emitter::emit_compressed_loop(int depth, Env env) {
     }
     emit_after_binding(depth, inner);
   };
-  if (!innermost || shape_.copies == 1) return emit_range_loop(depth, p, begin, end, body);
+  if (!innermost) return emit_range_loop(depth, p, begin, end, body);
+  if (!format().skewed()) return emit_copies(depth, p, begin, end, body);
 
+  // Most groups of rows read neither end of the operand, and need not ask for every diagonal.
+  const std::string first = fresh("first"), last = fresh("last");
+  out_.line("const int64_t {} = {}, {} = {};", first, begin, last, end);
+  out_.open("if ({0} < {1} && {2} >= 0 && {3} <= last_diagonal) {{", first, last,
+            diagonal_start(env, fmt::format("(int64_t)crd{}[{}]", level, first)),
+            diagonal_start(env, fmt::format("(int64_t)crd{}[{} - 1]", level, last)));
+  for (const bool inside : {true, false}) {
+    inside_operand_ = inside;
+    push();
+    emit_copies(depth, p, first, last, body);
+    pop();
+    out_.close();
+    if (inside) out_.open("else {{");
+  }
+}
+
+/// The innermost sparse loop, so many nonzeros at a time as have accumulators of their own, then the rest.
+void Emitter::emit_copies(int depth, const std::string& p, const std::string& begin, const std::string& end,
+                          const Body& body) {
+  if (shape_.copies == 1) return emit_range_loop(depth, p, begin, end, body);
   const std::string last = fresh("end");
   out_.line("int64_t {} = {};", p, begin);
   out_.line("const int64_t {} = {};", last, end);
