@@ -181,6 +181,33 @@ TEST_CASE("ranking: rows are clustered where their order wastes the cache, and o
   CHECK(num_others > 20);
 }
 
+TEST_CASE("ranking: the best with rows as they are is looked at with clustered rows, too", "[tune]") {
+  const matrix::SparseTensor tensor = test::shuffled_grid(60, 3);
+  tune::TuneOptions options;
+  options.problem = {schedule::Op::kSpmm, schedule::ValueType::kF32, 256};
+  options.search = "random";
+  int num_clustered = 0;
+  for (options.seed = 1; options.seed <= 10; ++options.seed) {
+    tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
+    const auto found = ranking.search(8, 20);
+    const auto is_clustered = [](const tune::Candidate& candidate) {
+      return candidate.measurement.point.format.clustered();
+    };
+    const auto given = std::ranges::find_if_not(found, is_clustered);
+    REQUIRE(given != found.end());
+    if (std::ranges::none_of(found, is_clustered)) continue;  // not worth it for what was found
+    ++num_clustered;
+    // Judged are points that the search has not returned.
+    const auto twins = ranking.judge({schedule::clustered(given->measurement.point, 0)});
+    for (const tune::Candidate& twin : twins) {
+      CAPTURE(options.seed, schedule::to_text(twin.measurement.point));
+      CHECK(twin.measurement.message.empty());
+      CHECK(*found[0].predicted_cost_ns <= *twin.predicted_cost_ns);
+    }
+  }
+  CHECK(num_clustered > 4);
+}
+
 TEST_CASE("ranking: threads share no lines of the result of spmv where rows are clustered", "[tune]") {
   tune::TuneOptions options;
   options.problem = {schedule::Op::kSpmv, schedule::ValueType::kF32, 1};

@@ -54,12 +54,20 @@ schedule::SpaceLimits limits(const TuneOptions& options, int threads) {
   return limits;
 }
 
+/// What a candidate is expected to cost, more where few records know its like.
+double cost(const Candidate& candidate) {
+  return *candidate.predicted_cost_ns * candidate.doubt;
+}
+
+bool is_cheaper(const Candidate& a, const Candidate& b) {
+  return cost(a) < cost(b);
+}
+
 /// Of candidates by arrangement, each from the cheapest on and the given one first, the cheapest of all. The
 /// models know less of how arrangements compare than of points of the same one: a quarter is kept of each,
 /// but not of one that is hopeless.
 std::vector<Candidate> cheapest_of(std::vector<std::vector<Candidate>> found, size_t num_wanted) {
   constexpr double kHopeless = 1.5;
-  const auto cost = [](const Candidate& candidate) { return *candidate.predicted_cost_ns * candidate.doubt; };
   double least = std::numeric_limits<double>::infinity();
   size_t total = 0;
   for (const std::vector<Candidate>& some : found) {
@@ -80,8 +88,7 @@ std::vector<Candidate> cheapest_of(std::vector<std::vector<Candidate>> found, si
   }
   std::vector<Candidate> all;
   for (std::vector<Candidate>& some : found) std::move(some.begin(), some.end(), std::back_inserter(all));
-  std::stable_sort(all.begin(), all.end(),
-                   [&](const Candidate& a, const Candidate& b) { return cost(a) < cost(b); });
+  std::stable_sort(all.begin(), all.end(), is_cheaper);
   return all;
 }
 
@@ -254,6 +261,31 @@ std::vector<Candidate> Ranking::search_order(Arrangement arrangement, int num_re
   return candidates;
 }
 
+/// The clustered twins of the best few that were found with rows as they are, where they are cheaper than all
+/// that the search over clustered rows has found: by few evaluations it meets only some of them.
+std::vector<Candidate> Ranking::cheaper_twins(const std::vector<Candidate>& given,
+                                              const std::vector<Candidate>& clustered, const Manner& manner) {
+  constexpr size_t kNumTwins = 3;
+  std::vector<SuperSchedule> twins;
+  for (const Candidate& known : given) {
+    const SuperSchedule twin = stored(known.measurement.point, Arrangement::kClustered);
+    if (twins.size() < kNumTwins && !returned_.contains(schedule::to_text(twin)) && may_be_tried(twin))
+      twins.push_back(twin);
+  }
+  PatternCosts& costs = costs_of(Arrangement::kClustered);
+  const CautiousModel model(costs.costs(), manner.cautious ? options_.learned.get() : nullptr);
+  const std::vector<double> costs_of_twins = costs_ns(twins);
+  std::vector<Candidate> cheaper;
+  for (size_t n = 0; n < twins.size(); ++n) {
+    const double doubt = model.doubt(twins[n]);
+    if (!clustered.empty() && costs_of_twins[n] * doubt >= cost(clustered[0])) continue;
+    if (!costs.feasible(twins[n])) continue;
+    cheaper.push_back(candidate(twins[n], costs_of_twins[n]));
+    cheaper.back().doubt = doubt;
+  }
+  return cheaper;
+}
+
 /// The best of the skewed points, which are few.
 std::vector<Candidate> Ranking::skewed_candidates(size_t num_results, size_t num_sure) {
   std::vector<SuperSchedule> points;
@@ -277,8 +309,12 @@ std::vector<Candidate> Ranking::search(int num_results, int64_t evaluations, con
   found.push_back(search_order(Arrangement::kGiven, num_results, evaluations, manner));
   if (manner.may_cluster) consider_clustering(found[0]);
   consider_skewing(manner.sparing);
-  if (is_arranged(Arrangement::kClustered))
+  if (is_arranged(Arrangement::kClustered)) {
     found.push_back(search_order(Arrangement::kClustered, num_results, evaluations, manner));
+    std::vector<Candidate> twins = cheaper_twins(found[0], found[1], manner);
+    std::move(twins.begin(), twins.end(), std::back_inserter(found[1]));
+    std::stable_sort(found[1].begin(), found[1].end(), is_cheaper);
+  }
   const auto num_wanted = static_cast<size_t>(num_results);
   if (is_arranged(Arrangement::kSkewed)) found.push_back(skewed_candidates(num_wanted, manner.num_sure));
   std::vector<Candidate> all = cheapest_of(std::move(found), num_wanted);

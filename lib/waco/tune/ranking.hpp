@@ -95,6 +95,8 @@ class Ranking {
   PatternCosts& costs_of(schedule::Arrangement arrangement);
   std::vector<Candidate> search_order(schedule::Arrangement arrangement, int num_results, int64_t evaluations,
                                       const Manner& manner);
+  std::vector<Candidate> cheaper_twins(const std::vector<Candidate>& given,
+                                       const std::vector<Candidate>& clustered, const Manner& manner);
   std::vector<Candidate> skewed_candidates(size_t num_results, size_t num_sure);
   std::vector<double> costs_ns(std::span<const schedule::SuperSchedule> points);
   double clustered_cost() const;
