@@ -247,7 +247,7 @@ ExitCode run_collect(const Options& options, const StopToken& signals) {
   if (summary.num_in_good_order > 0 && summary.num_before + summary.num_records == 0)
     spdlog::warn("nothing to measure: the rows of no matrix are worth clustering");
   if (summary.num_unreadable == 0) return ExitCode::kDone;
-  spdlog::warn("{} matrices could not be used", summary.num_unreadable);
+  spdlog::warn("{} of the matrices could not be used", summary.num_unreadable);
   // A shard is a part: that its few matrices are all unusable says little of the list.
   return summary.num_matrices + summary.num_in_good_order > 0 || collecting.shard.count > 1
              ? ExitCode::kPartial

@@ -213,6 +213,8 @@ class Emitter {
   /// Elements of the operand that code for an unrolled block reads, from its first column on (spmv); 0 where
   /// columns of blocks are not unrolled.
   int operand_width() const;
+  /// Blocks of two columns read these alone, not a vector of which they use the first two.
+  bool reads_pairs() const { return shape_.axis == VectorAxis::kBlock && split(1) == 2; }
   /// Whether blocks at the edge of the matrix would read beyond the operand.
   bool reads_past_edge() const;
   /// Elements of the operand that a group of rows reads along a diagonal (skewed).

@@ -303,11 +303,15 @@ std::string Emitter::block_operand(const Env& env) {
 /// block's values multiply those of the next block by some other element; they are never added up.
 std::string Emitter::spread_operand(const Env& env, int vector) {
   const std::string columns = block_operand(env);
-  const std::string x =
-      named("columns:" + columns, "vec" + vec(), "x", fmt::format("load{}({})", vec(), columns));
+  const std::string x = named("columns:" + columns, "vec" + vec(), "x",
+                              fmt::format("{}{}({})", reads_pairs() ? "pairs" : "load", vec(), columns));
   std::vector<int> lanes;
-  for (int lane = 0; lane < shape_.lanes; ++lane)
-    lanes.push_back((vector * shape_.lanes + lane) / split(0) % shape_.lanes);
+  for (int lane = 0; lane < shape_.lanes; ++lane) {
+    const int column = (vector * shape_.lanes + lane) / split(0);
+    // Pairs are taken from the same 16 bytes, which takes less than from others.
+    const int unit = 16 / schedule::value_bytes(shape_.point.problem.type);
+    lanes.push_back(reads_pairs() ? lane / unit * unit + column % 2 : column % shape_.lanes);
+  }
   return pick(x, x, lanes);
 }
 

@@ -31,7 +31,7 @@ std::string Emitter::pick(const std::string& a, const std::string& b, const std:
 
 int Emitter::operand_width() const {
   if (op() != schedule::Op::kSpmv) return 0;
-  if (shape_.axis == VectorAxis::kBlock) return shape_.lanes;
+  if (shape_.axis == VectorAxis::kBlock) return reads_pairs() ? 2 : shape_.lanes;
   return is_unrolled({1, true}) ? split(1) : 0;
 }
 

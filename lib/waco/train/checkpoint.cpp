@@ -66,7 +66,7 @@ std::optional<Checkpoint> CheckpointFolder::read() const {
     if (!checkpoint.state.contains(key) || !checkpoint.state[key].is_string()) fail();
   const fs::path tensors = folder_ / checkpoint.state["tensors"].get<std::string>();
   if (!fs::is_regular_file(tensors, error) ||
-      content_hash(read_file(tensors)) != checkpoint.state["tensors_hash"])
+      content_hash(read_file(tensors)) != checkpoint.state["tensors_hash"].get<std::string>())
     throw InputError(tensors.string(), 0,
                      "is not the file that checkpoint.json names; delete the checkpoint to train anew");
   checkpoint.tensors = model::TensorFile::read(tensors);
