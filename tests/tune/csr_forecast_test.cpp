@@ -23,6 +23,8 @@ TEST_CASE("csr_forecast: fixed_csr takes what it took, within a factor of three"
       {{Op::kSpmm, ValueType::kF32, 32}, {15606, 15606}, 91756, 195646},
       {{Op::kSddmm, ValueType::kF32, 256}, {15606, 15606}, 91756, 1318954},
       {{Op::kMttkrp, ValueType::kF32, 16}, {1876, 1899, 194}, 25866, 71752},
+      {{Op::kSddmm, ValueType::kF32, 3}, {1000000, 1}, 50000, 3060000},
+      {{Op::kSddmm, ValueType::kF32, 1}, {1000000, 1000000}, 200000, 3660000},
   }));
   const double forecast = tune::csr_forecast_ns(of.problem, of.dims, of.nonzeros, test::server_ceilings(2));
   INFO(fmt::format("{} {} ns, forecast {}", name(of.problem.op), of.ns, forecast));

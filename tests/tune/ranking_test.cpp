@@ -37,6 +37,17 @@ TEST_CASE("ranking: what is sure to be within the limits is, by exact counts", "
   }
 }
 
+TEST_CASE("ranking: where estimates let pass what is beyond the limits, others are found", "[tune]") {
+  // One row holds everything: panels of rows that a sample takes hold nothing.
+  std::set<std::pair<int64_t, int64_t>> entries;
+  for (int64_t k = 0; k < 200000; ++k) entries.insert({500000, 5 * k});
+  const matrix::SparseTensor tensor = test::from_entries(1000000, 1000000, entries);
+  tune::TuneOptions options;
+  options.problem = {schedule::Op::kSddmm, schedule::ValueType::kF32, 1};
+  tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
+  CHECK(ranking.search(4, 2000, {.num_sure = 4}).size() == 4);
+}
+
 TEST_CASE("ranking: what only an earlier search returned is still found as a neighbour", "[tune]") {
   const matrix::SparseTensor tensor = test::power_law(300, 2000, 5);
   tune::TuneOptions options;

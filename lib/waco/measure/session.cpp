@@ -38,12 +38,19 @@ void check_operands_fit(const schedule::Problem& problem, const std::vector<int6
   const double bytes = schedule::value_bytes(problem.type) *
                        (static_cast<double>(dense[0]) + static_cast<double>(dense[1]) +
                         static_cast<double>(output_elements(problem, dims, num_nonzeros)));
+  // Of each row, empty ones too: what the reference holds (of sddmm it is of the nonzeros), and row pointers,
+  // those of packing besides.
+  constexpr double kReference = 4 * sizeof(double), kRowPointers = sizeof(int64_t) + sizeof(int32_t);
+  const double row_bytes =
+      static_cast<double>(dims[0]) * (kRowPointers + (problem.op == schedule::Op::kSddmm ? 0 : kReference));
   const auto free_bytes = static_cast<double>(available_memory_bytes());
-  if (bytes <= free_bytes) return;
-  throw Unmeasurable(fmt::format(
-      "the dense operands and the result take {:.1f} GB, and {:.1f} GB are free; {}", bytes / kGB,
-      free_bytes / kGB,
-      schedule::has_dense_index(problem.op) ? "choose a smaller --rhs" : "remove empty rows and columns"));
+  if (bytes + row_bytes <= free_bytes) return;
+  const bool is_wide = schedule::has_dense_index(problem.op) && bytes > row_bytes;
+  throw Unmeasurable(
+      fmt::format("the dense operands, the result and its reference take {:.1f} GB, and {:.1f} "
+                  "GB are free; {}",
+                  (bytes + row_bytes) / kGB, free_bytes / kGB,
+                  is_wide ? "choose a smaller --rhs" : "remove empty rows and columns"));
 }
 
 void check_machine(const Measurement& measurement) {

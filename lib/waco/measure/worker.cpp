@@ -29,7 +29,7 @@ class Worker {
       try {
         handle(command);
       } catch (const std::bad_alloc&) {
-        channel_.send({{"event", "failed"}, {"message", "not enough memory to measure this tensor"}});
+        channel_.send({{"event", "failed"}, {"message", "not enough memory to measure this input"}});
       } catch (const std::exception& error) {
         channel_.send({{"event", "failed"}, {"message", error.what()}});
       }

@@ -36,7 +36,7 @@ std::string repair_of(const ModelPlace& place, schedule::Op op) {
 /// Null, and a line that says why, when the model is not for this problem; `next` is what ranks then, if
 /// anything.
 Chosen open_default(const ModelPlace& place, const schedule::Problem& problem, int threads,
-                    std::string_view next) {
+                    std::string_view next, std::vector<std::string>& unfit) {
   const std::string then = next.empty() ? "" : fmt::format("; {} ranks instead", next);
   try {
     Chosen learned = search::Learned::open(place.model);
@@ -48,7 +48,7 @@ Chosen open_default(const ModelPlace& place, const schedule::Problem& problem, i
       if (!place.index.empty()) learned->open_index(place.index, threads);
       return learned;
     }
-    spdlog::info("{}: was not trained on a dense size like {}{}", place.model.string(), problem.rhs, then);
+    unfit.push_back(place.model.string());
   } catch (const Error& fault) {
     spdlog::warn("{}{}{}", fault.what(), then, repair_of(place, problem.op));
   }
@@ -64,9 +64,16 @@ Chosen open_first(const std::vector<ModelPlace>& places, const schedule::Problem
                   std::string_view last) {
   Chosen learned;
   size_t next = 0;
+  std::vector<std::string> unfit;
   while (next < places.size() && !learned) {
     const ModelPlace& place = places[next++];
-    learned = open_default(place, problem, threads, next < places.size() ? "the next model" : last);
+    learned = open_default(place, problem, threads, next < places.size() ? "the next model" : last, unfit);
+  }
+  if (!unfit.empty()) {
+    const std::string others = unfit.size() > 1 ? fmt::format(" and {} more", unfit.size() - 1) : "";
+    const std::string instead = learned ? learned->folder.string() : std::string(last);
+    spdlog::info("{}{}: not trained on a dense size like {}{}", unfit[0], others, problem.rhs,
+                 instead.empty() ? "" : fmt::format("; {} ranks instead", instead));
   }
   if (!learned || places[next - 1].distance <= kUnlike) return learned;
   const auto start = std::chrono::steady_clock::now();

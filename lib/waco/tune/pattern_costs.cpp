@@ -81,8 +81,13 @@ bool PatternCosts::judge_by_estimate(const SuperSchedule& point) {
 bool PatternCosts::seems_feasible(const SuperSchedule& point) {
   if (evicts_result(point)) return false;
   const auto [entry, is_new] = feasible_by_key_.try_emplace(schedule::limits_key(point), false);
-  if (is_new) entry->second = judge_by_estimate(point);
+  if (is_new) entry->second = counts_storage_ ? !exclusion(point) : judge_by_estimate(point);
   return entry->second;
+}
+
+void PatternCosts::distrust_estimates() {
+  counts_storage_ = true;
+  feasible_by_key_.clear();
 }
 
 }  // namespace waco::tune

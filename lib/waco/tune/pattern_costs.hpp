@@ -52,6 +52,8 @@ class PatternCosts {
   /// As feasible() says where the estimate leaves no doubt, which spares a pass over the nonzeros;
   /// remembered.
   bool seems_feasible(const schedule::SuperSchedule& point);
+  /// From now on seems_feasible() counts, too.
+  void distrust_estimates();
   /// About as many bytes as the point stores.
   double expected_bytes(const schedule::SuperSchedule& point);
 
@@ -83,6 +85,7 @@ class PatternCosts {
   CountingModel counting_;
   double csr_ns_ = 0;
   std::unordered_map<std::string, bool> feasible_by_key_;  ///< by limits_key()
+  bool counts_storage_ = false;                            ///< no estimate decides what is feasible
 };
 
 }  // namespace waco::tune

@@ -249,15 +249,28 @@ std::vector<Candidate> Ranking::search_order(Arrangement arrangement, int num_re
   const double cost_ns = costs.cost_unit_ns() * handicap(arrangement);
   CautiousModel model(costs.costs(), manner.cautious ? options_.learned.get() : nullptr);
   std::vector<Candidate> candidates;
-  for (const search::Scored& found : search->run(space_, model, allowed, evaluations, random_, num_results)) {
-    const SuperSchedule point = stored(found.point, arrangement);
-    if (returned_.contains(schedule::to_text(point)))
-      continue;  // the same but for what the arrangement leaves out
-    if (candidates.size() < manner.num_sure && !costs.feasible(point)) continue;
-    const double doubt = model.doubt(found.point);
-    candidates.push_back(candidate(point, found.cost / doubt * cost_ns));
-    candidates.back().doubt = doubt;
+  const size_t num_sure = std::min(manner.num_sure, static_cast<size_t>(num_results));
+  const auto search_once = [&] {
+    for (const search::Scored& found :
+         search->run(space_, model, allowed, evaluations, random_, num_results)) {
+      const SuperSchedule point = stored(found.point, arrangement);
+      if (returned_.contains(schedule::to_text(point)))
+        continue;  // found before, or the same but for what the arrangement leaves out
+      if (candidates.size() < num_sure && !costs.feasible(point)) continue;
+      const double doubt = model.doubt(found.point);
+      candidates.push_back(candidate(point, found.cost / doubt * cost_ns));
+      candidates.back().doubt = doubt;
+    }
+  };
+  search_once();
+  // Where most of what an estimate let pass is beyond the limits, it is no guide to what else there is.
+  if (2 * candidates.size() <= num_sure && num_sure > 0) {
+    costs.distrust_estimates();
+    search_once();
   }
+  if (candidates.size() > static_cast<size_t>(num_results))
+    candidates.resize(static_cast<size_t>(num_results));
+  if (candidates.size() <= num_sure) std::stable_sort(candidates.begin(), candidates.end(), is_cheaper);
   return candidates;
 }
 
