@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From a fresh Debian 12 to a tuned kernel: installs the packages, builds in build/, tunes a sample matrix and prints the table.
+# From a fresh Debian 12 or 13 to a tuned kernel: installs the packages, builds in build/, tunes a sample matrix and prints the table.
 # Arguments replace the sample: scripts/quickstart.sh my.mtx --op spmv
 set -euo pipefail
 unset CDPATH  # cd would look there first, and print where it went
