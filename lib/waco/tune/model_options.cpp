@@ -33,8 +33,8 @@ std::string repair_of(const ModelPlace& place, schedule::Op op) {
   return installed ? " (to repair it, install WACO again)" : "";
 }
 
-/// Null, and a line that says why, when the model is not for this problem; `next` is what ranks then, if
-/// anything.
+/// Null when the model is not for this problem: a line says why, with `next`, if anything, as what ranks
+/// then; one that knows no such dense size goes to `unfit`.
 Chosen open_default(const ModelPlace& place, const schedule::Problem& problem, int threads,
                     std::string_view next, std::vector<std::string>& unfit) {
   const std::string then = next.empty() ? "" : fmt::format("; {} ranks instead", next);

@@ -250,13 +250,17 @@ std::vector<Candidate> Ranking::search_order(Arrangement arrangement, int num_re
   CautiousModel model(costs.costs(), manner.cautious ? options_.learned.get() : nullptr);
   std::vector<Candidate> candidates;
   const size_t num_sure = std::min(manner.num_sure, static_cast<size_t>(num_results));
+  size_t num_refused = 0;
   const auto search_once = [&] {
     for (const search::Scored& found :
          search->run(space_, model, allowed, evaluations, random_, num_results)) {
       const SuperSchedule point = stored(found.point, arrangement);
       if (returned_.contains(schedule::to_text(point)))
         continue;  // found before, or the same but for what the arrangement leaves out
-      if (candidates.size() < num_sure && !costs.feasible(point)) continue;
+      if (candidates.size() < num_sure && !costs.feasible(point)) {
+        ++num_refused;
+        continue;
+      }
       const double doubt = model.doubt(found.point);
       candidates.push_back(candidate(point, found.cost / doubt * cost_ns));
       candidates.back().doubt = doubt;
@@ -264,7 +268,7 @@ std::vector<Candidate> Ranking::search_order(Arrangement arrangement, int num_re
   };
   search_once();
   // Where most of what an estimate let pass is beyond the limits, it is no guide to what else there is.
-  if (2 * candidates.size() <= num_sure && num_sure > 0) {
+  if (num_refused > 0 && 2 * candidates.size() <= num_sure) {
     costs.distrust_estimates();
     search_once();
   }
