@@ -96,7 +96,7 @@ TEST_CASE("cli: a calibrated model is this machine's, and is taken from then on"
   const Bench bench;
   fs::create_directories(bench.work.path("home/waco/models"));
   // The user's own, of this machine, and one of another, as where machines share a home folder.
-  test::write_random_model(bench.users_model(), schedule::Op::kSpmv, 2);
+  test::write_random_model(bench.users_model(), schedule::Op::kSpmv, 4);
   make_index(bench.users_model(), bench.users_model() + "/index", 300);
   const std::string others = bench.users_model() + "-2";
   fs::copy(bench.model, others, fs::copy_options::recursive);
@@ -117,7 +117,7 @@ TEST_CASE("cli: a calibrated model is this machine's, and is taken from then on"
   // The model that was there does not say what it was judged by: it may have learned from that.
   CHECK(run.err.find("may have learned") != std::string::npos);
   REQUIRE(run.err.find("wrote " + bench.users_model()) !=
-          std::string::npos);  // random weights are easily beaten
+          std::string::npos);  // these random weights are easily beaten
   const json manifest = parse_file(bench.users_model() + "/model.json");
   const json start = parse_file(bench.model + "/model.json");
   CHECK(manifest["machine"]["cpu"] != start["machine"]["cpu"]);
