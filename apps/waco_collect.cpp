@@ -61,6 +61,7 @@ struct Options {
   std::string against;
   bool json = false;
 
+  bool summarize_samples = false;
   bool merge_given = false;
   bool info_given = false;
   std::string command;
@@ -113,6 +114,8 @@ bool parse(int argc, char** argv, Options& options) {
       ->required();
   merge->add_flag("--allow-different-machines", options.allow_different_machines,
                   "Mix machines, and keep the machine of each record");
+  merge->add_flag("--summarize-samples", options.summarize_samples,
+                  "Of the samples of each record keep the median and the ends of its interval");
   CLI::App* info = app.add_subcommand("info", "Describe a dataset");
   info->add_option("DATASET", options.dataset, "A dataset, plain or gzipped")->required();
   info->add_option("--against", options.against,
@@ -130,8 +133,11 @@ bool parse(int argc, char** argv, Options& options) {
 
 ExitCode run_merge(const Options& options) {
   const std::vector<std::filesystem::path> inputs(options.merged.begin(), options.merged.end());
-  const dataset::MergeSummary summary = dataset::merge_datasets(
-      inputs, options.output, {options.allow_different_machines, created_by(kProgram, options.command)});
+  const dataset::MergeSummary summary =
+      dataset::merge_datasets(inputs, options.output,
+                              {.allow_different_machines = options.allow_different_machines,
+                               .summarize_samples = options.summarize_samples,
+                               .created_by = created_by(kProgram, options.command)});
   log_written(options.output, fmt::format(": {} records of {} datasets", summary.num_records, inputs.size()));
   if (summary.num_repeated > 0)
     spdlog::warn("{} records left out: an earlier dataset has the same points", summary.num_repeated);

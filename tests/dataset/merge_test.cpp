@@ -6,6 +6,7 @@
 #include "sample_records.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
+#include "waco/measure/statistics.hpp"
 
 using namespace waco;
 using namespace waco::dataset;
@@ -170,6 +171,33 @@ TEST_CASE("merge: a result follows links and keeps permissions, but takes no fil
   CHECK_THROWS_WITH(merge_datasets({a}, b, {}), Catch::Contains("another run"));
   collection.append(sample_record("m3"));
   CHECK(load_dataset(b).records.size() == 3);
+}
+
+TEST_CASE("merge: samples are summarized by three with the same median and interval", "[dataset]") {
+  const TemporaryFolder folder;
+  std::vector<Record> records = {sample_record("many"), sample_record("even"), sample_record("two"),
+                                 sample_record("none")};
+  records[0].samples_ns = {1010, 1000, 990, 1500, 700, 1001, 995, 1020, 980, 1100, 900};
+  records[1].samples_ns = {1000, 1010, 980, 990};
+  records[2].samples_ns = {1000, 1010};
+  records[3].samples_ns = {};
+  records[3].status = waco::measure::Status::kCompile;
+  const auto in = write_dataset(folder.path() / "in.jsonl", sample_header(), records);
+  const auto out = folder.path() / "out.jsonl.gz";
+  merge_datasets({in}, out, {.summarize_samples = true, .created_by = {}});
+  const Dataset merged = load_dataset(out);
+  CHECK(merged.records[0].samples_ns == std::vector<int64_t>{900, 1000, 1100});
+  CHECK(merged.records[1].samples_ns == std::vector<int64_t>{980, 995, 1010});
+  CHECK(merged.records[2].samples_ns == records[2].samples_ns);
+  CHECK(merged.records[3].samples_ns.empty());
+  for (size_t n = 0; n < 2; ++n) {
+    const auto estimate = [](const Record& record) {
+      return waco::measure::estimate_median({record.samples_ns.begin(), record.samples_ns.end()});
+    };
+    CHECK(estimate(merged.records[n]).median == estimate(records[n]).median);
+    CHECK(estimate(merged.records[n]).low == estimate(records[n]).low);
+    CHECK(estimate(merged.records[n]).high == estimate(records[n]).high);
+  }
 }
 
 TEST_CASE("merge: a result may replace one of its inputs, and a bad input leaves it alone", "[dataset]") {

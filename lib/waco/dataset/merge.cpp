@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -17,6 +18,7 @@
 #include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/file_replacement.hpp"
+#include "waco/measure/statistics.hpp"
 
 namespace waco::dataset {
 namespace fs = std::filesystem;
@@ -60,6 +62,13 @@ class Output {
   gzFile gz_;
 };
 
+/// Three samples whose median and interval are those of the given ones, which are few or many.
+std::vector<int64_t> summarized(const std::vector<int64_t>& samples) {
+  if (samples.size() <= 3) return samples;
+  const measure::Estimate time = measure::estimate_median({samples.begin(), samples.end()});
+  return {std::llround(time.low), std::llround(time.median), std::llround(time.high)};
+}
+
 class Merge {
  public:
   Merge(const std::vector<fs::path>& inputs, const MergeOptions& options)
@@ -98,6 +107,7 @@ class Merge {
     for (size_t file = 0; file < inputs_.size(); ++file)
       read_dataset(inputs_[file], [&](Record&& record) {
         if (accept(file, record)) {
+          if (options_.summarize_samples) record.samples_ns = summarized(record.samples_ns);
           output.line(line_text(to_json(record)));
           ++summary_.num_records;
         }

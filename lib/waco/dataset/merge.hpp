@@ -12,6 +12,8 @@ namespace waco::dataset {
 
 struct MergeOptions {
   bool allow_different_machines = false;
+  /// Of a record's samples only three are kept, which have their median and its interval.
+  bool summarize_samples = false;
   nlohmann::ordered_json created_by;  ///< of the result's header
 };
 

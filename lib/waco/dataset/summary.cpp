@@ -8,17 +8,10 @@
 #include <unordered_map>
 
 #include "waco/base/error.hpp"
+#include "waco/measure/statistics.hpp"
 
 namespace waco::dataset {
 namespace {
-
-double spread_of(const Record& record) {
-  std::vector<int64_t> samples = record.samples_ns;
-  std::sort(samples.begin(), samples.end());
-  const size_t quarter = (samples.size() - 1) / 4;
-  const int64_t range = samples[samples.size() - 1 - quarter] - samples[quarter];
-  return static_cast<double>(range) / (2 * static_cast<double>(std::max<int64_t>(record.time_ns, 1)));
-}
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -52,7 +45,8 @@ void judge_noise(const std::vector<Record>& records, Summary& summary) {
   double rejected = 0;
   for (const Record& record : records) {
     if (!record.timed() || record.samples_ns.size() < 2) continue;
-    spreads.push_back(spread_of(record));
+    spreads.push_back(
+        measure::estimate_median({record.samples_ns.begin(), record.samples_ns.end()}).relative_width());
     rejected += record.rejected_share;
   }
   summary.rejected_share = spreads.empty() ? 0 : rejected / static_cast<double>(spreads.size());
@@ -145,9 +139,8 @@ std::string to_text(const Summary& summary) {
   text += fmt::format("within 2x of the best on their matrix: {:.1f} % of the records\n",
                       100 * share(summary.num_within_2x, summary.num_records));
   text += fmt::format("best over fixed_csr: {:.2f}x (geometric mean over matrices)\n", summary.best_speedup);
-  text +=
-      fmt::format("noise: samples spread by +-{:.1f} % (median record), {:.1f} % of the rounds rejected\n",
-                  100 * summary.sample_spread, 100 * summary.rejected_share);
+  text += fmt::format("noise: times known to +-{:.1f} % (median record), {:.1f} % of the rounds rejected\n",
+                      100 * summary.sample_spread, 100 * summary.rejected_share);
   return text;
 }
 

@@ -33,7 +33,7 @@ struct Summary {
   int64_t num_censored = 0;
   int64_t num_within_2x = 0;
   double best_speedup = 0;    ///< geometric mean over matrices of the best over fixed_csr
-  double sample_spread = 0;   ///< median over records of half the interquartile range / median
+  double sample_spread = 0;   ///< median over records of half the interval of their median / median
   double rejected_share = 0;  ///< mean over timed records
 };
 
