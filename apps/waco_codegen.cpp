@@ -131,9 +131,9 @@ Job choose_job(const Options& options, const StopToken& stop) {
     // that stored more than int32 counts takes as many positions.
     const std::vector<int64_t>& dims = plan.matrix.dims;
     std::copy_n(dims.begin(), std::min(dims.size(), job.shape.dims.size()), job.shape.dims.begin());
-    job.shape.num_positions_bound =
-        std::max({job.shape.num_positions_bound, plan.num_stored,
-                  schedule::uncompressed_positions(plan.point->format, job.shape.dims)});
+    job.shape.num_positions_bound = std::max(
+        {job.shape.num_positions_bound, plan.num_stored,
+         schedule::most_positions_above(plan.point->format, job.shape.dims, plan.matrix.num_nonzeros)});
     if (plan.matrix.num_nonzeros > 0)
       job.shape.fill = static_cast<double>(plan.num_stored) / static_cast<double>(plan.matrix.num_nonzeros);
     if (!plan.matrix.hash.empty())

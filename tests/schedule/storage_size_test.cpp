@@ -91,13 +91,15 @@ TEST_CASE("storage_size: positions beyond 31 bits widen pos everywhere", "[sched
   CHECK(wide.pos_total_bytes == (limit + 1) * 8);
 }
 
-TEST_CASE("storage_size: positions before the first coordinates are known without a pattern", "[schedule]") {
+TEST_CASE("storage_size: positions above the last coordinates are bounded without a pattern", "[schedule]") {
   const auto positions = [](const char* levels, const std::array<int64_t, 3>& dims) {
     const std::string text = std::string("spmv f32 | A: ") + levels + " | loop: i k1 k0 | par: serial";
-    return uncompressed_positions(parse(text).format, dims);
+    return most_positions_above(parse(text).format, dims, 1000000);
   };
   CHECK(positions("i:U k1:U k0:C [k/2]", {70000, 70001, 1}) == int64_t{70000} * 35001);
-  CHECK(positions("i:C k1:C k0:C [k/2]", {70000, 70001, 1}) == 1);
+  CHECK(positions("i:C k1:C k0:C [k/2]", {70000, 70001, 1}) == 1000000);
+  CHECK(positions("i:C k1:U k0:C [k/2]", {70000, 70001, 1}) == int64_t{70000} * 35001);
+  CHECK(positions("i:U k1:C k0:U [k/2]", {70000, 70001, 1}) == 1000000);
   CHECK(positions("i:U k1:U k0:C [k/2]", {int64_t{1} << 62, 70001, 1}) == INT64_MAX);
 }
 

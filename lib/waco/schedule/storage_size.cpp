@@ -128,13 +128,18 @@ int32_t coordinate_bytes(int64_t extent) {
   return extent <= int64_t{1} << 31 ? 4 : 8;
 }
 
-int64_t uncompressed_positions(const FormatSchedule& format, const std::array<int64_t, 3>& dims) {
-  int64_t positions = 1;
-  for (const Level& level : format.levels) {
-    if (level.kind != LevelKind::kUncompressed) break;
-    positions = product(positions, extent(format, level.var, dims.data()));
+int64_t most_positions_above(const FormatSchedule& format, const std::array<int64_t, 3>& dims, int64_t nnz) {
+  const auto is_compressed = [](const Level& level) { return level.kind == LevelKind::kCompressed; };
+  const auto last = std::find_if(format.levels.rbegin(), format.levels.rend(), is_compressed).base();
+  int64_t positions = 1, most = 1;
+  for (auto level = format.levels.begin(); level != last; ++level) {
+    const int64_t below = product(positions, extent(format, level->var, dims.data()));
+    if (level->kind == LevelKind::kUncompressed) positions = below;
+    if (is_compressed(*level)) positions = std::min(below, nnz);
+    if (level->kind == LevelKind::kSingleton) positions = nnz;  // tuples, which may be more than of one index
+    most = std::max(most, positions);
   }
-  return positions;
+  return most;
 }
 
 StorageSize predict_storage(const FormatSchedule& format, Op op, ValueType type,

@@ -36,8 +36,9 @@ struct StorageSize {
 /// Cells whose occupied ones are the distinct coordinates of the levels [0, end).
 pattern::CellShape cells_of_prefix(const FormatSchedule& format, int end);
 
-/// Positions that the U levels before all others have for certain, whatever is stored; INT64_MAX if more.
-int64_t uncompressed_positions(const FormatSchedule& format, const std::array<int64_t, 3>& dims);
+/// At most so many positions has any level above the last C one of a tensor with so many nonzeros (levels
+/// below it have no more than are stored); INT64_MAX if more.
+int64_t most_positions_above(const FormatSchedule& format, const std::array<int64_t, 3>& dims, int64_t nnz);
 
 /// Exact for every legal format of `op` over the pattern; never overflows.
 StorageSize predict_storage(const FormatSchedule& format, Op op, ValueType type,
