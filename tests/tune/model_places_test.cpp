@@ -52,7 +52,13 @@ TEST_CASE("model_places: a home folder holds models of several kinds of machines
   // Built-in ones that are like this machine come before a foreign one of the user's.
   CHECK(
       std::ranges::is_partitioned(found, [](const ModelPlace& place) { return place.distance <= kUnlike; }));
-  // One that does not tell its machine is asked first, so that its fault is told, and gives way.
+  // One of this machine is not overlooked for a name that has become free before it, or one of no number.
+  std::filesystem::remove_all(models / "spmv");
+  write("spmv-mine", of(here));
+  CHECK(users_place(schedule::Op::kSpmv) == models / "spmv-2");
+  // One that does not tell its machine gives way where none of this machine does.
   write("spmv", "{}");
+  CHECK(users_place(schedule::Op::kSpmv) == models / "spmv-2");
+  write("spmv-2", of(foreign));
   CHECK(users_place(schedule::Op::kSpmv) == models / "spmv");
 }

@@ -78,6 +78,18 @@ CalibrationScore score_of(const json& report) {
   return {ranked.at("pairwise_accuracy"), ranked.at("top1_regret")};
 }
 
+/// All of it or nothing.
+void copy_folder(const fs::path& from, const fs::path& to) {
+  const fs::path copy = temporary_name(to);
+  std::error_code error;
+  fs::copy(from, copy, fs::copy_options::recursive, error);
+  if (!error) fs::rename(copy, to, error);
+  if (!error) return;
+  const std::string cause = error.message();
+  fs::remove_all(copy, error);
+  throw EnvironmentError(fmt::format("{}: can't be copied to {}: {}", from.string(), to.string(), cause));
+}
+
 schedule::Op op_of_model(const fs::path& folder) {
   const fs::path file = folder / "model.json";
   const auto op =
@@ -120,7 +132,12 @@ class Calibration {
       return result_;
     add_index(best.folder);
     keep_own();
-    replace_folder(best.folder, result_.model);
+    // From beside it: measurements may lie on another file system.
+    std::error_code error;
+    const fs::path fresh = temporary_name(fs::weakly_canonical(result_.model, error));
+    copy_folder(best.folder, fresh);
+    replace_folder(fresh, result_.model);
+    fs::remove_all(best.folder, error);
     result_.replaced = true;
     return result_;
   }
@@ -259,12 +276,7 @@ class Calibration {
     if (!fs::exists(result_.model, error) || fs::is_empty(result_.model, error)) return;
     for (int n = 1; result_.kept.empty() || fs::exists(result_.kept, error); ++n)
       result_.kept = result_.model.parent_path() / fmt::format("{}.old-{}", op_, n);
-    const fs::path copy = temporary_name(result_.kept);
-    fs::copy(result_.model, copy, fs::copy_options::recursive, error);
-    if (!error) fs::rename(copy, result_.kept, error);
-    if (error)
-      throw EnvironmentError(fmt::format("{}: can't be copied to {}: {}", result_.model.string(),
-                                         result_.kept.string(), error.message()));
+    copy_folder(result_.model, result_.kept);
   }
 
   /// A model trained from the start: its predictor alone, or all of it.

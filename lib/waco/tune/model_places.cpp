@@ -85,13 +85,16 @@ fs::path users_place(schedule::Op op) {
   const fs::path user = user_data_folder();
   if (user.empty()) return {};
   const std::string name(schedule::name(op));
-  const Machine here = describe_machine();
+  const auto is_numbered = [&](const std::string& file) {
+    return file == name || file.find_first_not_of("0123456789", name.size() + 1) == std::string::npos;
+  };
+  for (const ModelPlace& own : models_of(op, user / "models"))
+    if (is_numbered(own.model.filename()) && (own.distance == 0 || std::isinf(own.distance)))
+      return own.model;
   for (int n = 1;; ++n) {
     fs::path place = user / "models" / (n == 1 ? name : name + "-" + std::to_string(n));
     std::error_code error;
     if (!fs::exists(place / "model.json", error)) return place;
-    const double distance = distance_of(place, here);
-    if (distance == 0 || std::isinf(distance)) return place;
   }
 }
 

@@ -38,8 +38,8 @@ std::vector<ModelPlace> models_of(schedule::Op op, const std::filesystem::path& 
 /// The models of the op in all of model_folders(), in that order; but those of a machine unlike this one
 /// behind all others, so that a home folder may serve several kinds of machines.
 std::vector<ModelPlace> find_models(schedule::Op op);
-/// The user's model of the op that is to give way to one of this machine: of this kind of machine, or one
-/// that can't be read; otherwise a folder without a model. OP, or OP-2, OP-3 ... Empty without a
+/// The user's model of the op that is to give way to one of this machine: of this kind of machine, else one
+/// that can't be read; otherwise the first folder without a model. OP, or OP-2, OP-3 ... Empty without a
 /// home.
 std::filesystem::path users_place(schedule::Op op);
 /// The first of find_models() that is not the user's; nullopt when there is none.
