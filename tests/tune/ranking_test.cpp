@@ -299,6 +299,25 @@ TEST_CASE("ranking: skewed points are looked at where diagonals are filled, and 
   CHECK(judged[1].measurement.status == measure::Status::kConstraint);
 }
 
+TEST_CASE("ranking: a given clustered point is judged by its own windows", "[tune]") {
+  // Rows of two kinds by turns, which no order inside windows of two rows parts.
+  std::set<std::pair<int64_t, int64_t>> entries;
+  for (int64_t i = 0; i < 64; ++i)
+    for (int64_t k = 0; k < 8; ++k) entries.insert({i, i % 2 * 8 + k});
+  const matrix::SparseTensor tensor = test::from_entries(64, 16, entries);
+  tune::TuneOptions options;
+  options.problem = {schedule::Op::kSpmm, schedule::ValueType::kF32, 256};
+  options.max_fill = 1.5;
+  const auto refusal = [&](const std::string& windows) {
+    const auto point = schedule::parse("spmm f32 J=256 | A: i1:U k1:C i0:U k0:U [i/8 k/8 " + windows +
+                                       "] | loop: i1 k1 i0 k0 j | par: i1 static x2");
+    tune::Ranking ranking(tensor, options, 2, test::server_ceilings(2));
+    return ranking.judge({point})[0].measurement.message;
+  };
+  CHECK(refusal("clustered").empty());
+  CHECK_THAT(refusal("clustered:2"), Catch::Contains("stores 2 values per nonzero"));
+}
+
 TEST_CASE("ranking: clustered points cost more by what the model knows of its machine", "[tune]") {
   const matrix::SparseTensor tensor = test::shuffled_grid(60, 3);
   tune::TuneOptions options;

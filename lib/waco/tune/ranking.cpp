@@ -16,6 +16,7 @@
 #include "waco/codegen/arranged.hpp"
 #include "waco/pattern/diagonals.hpp"
 #include "waco/schedule/row_windows.hpp"
+#include "waco/schedule/saturating.hpp"
 #include "waco/tune/cautious_model.hpp"
 #include "waco/tune/row_orders.hpp"
 
@@ -137,7 +138,9 @@ bool Ranking::can_be_arranged(Arrangement arrangement) const {
   if (arrangement == Arrangement::kClustered &&
       std::max({tensor_.dims[0], tensor_.dims[1], tensor_.num_nonzeros()}) > schedule::kMostClustered)
     return false;
-  const int64_t parts = tensor_.num_nonzeros() + tensor_.dims[0] + tensor_.dims[1];
+  namespace saturating = schedule::saturating;
+  const int64_t parts =
+      saturating::sum(tensor_.num_nonzeros(), saturating::sum(tensor_.dims[0], tensor_.dims[1]));
   const auto num_others = std::ranges::count_if(arranged_, [](const auto& other) { return !!other; });
   return parts <= space_.limits().max_bytes / kArrangingBytes / (1 + num_others);
 }
@@ -365,6 +368,15 @@ std::vector<Candidate> Ranking::second_opinions(size_t num_results, int64_t eval
   return candidates;
 }
 
+/// Of clustered points the windows count, which a given one may have of its own.
+std::optional<std::string> Ranking::exclusion(const SuperSchedule& point) {
+  const schedule::FormatSchedule& format = point.format;
+  if (format.arrangement != Arrangement::kClustered || format.cluster_window == cluster_window())
+    return costs_of(format.arrangement).exclusion(point);
+  const matrix::SparseTensor arranged = codegen::arranged(tensor_, format, space_.limits().max_threads);
+  return schedule::exclusion_reason(point, pattern::PatternCounts(arranged), space_.limits());
+}
+
 std::vector<Candidate> Ranking::judge(const std::vector<SuperSchedule>& points) {
   const std::vector<double> costs = costs_ns(points);
   std::vector<Candidate> candidates;
@@ -378,7 +390,7 @@ std::vector<Candidate> Ranking::judge(const std::vector<SuperSchedule>& points) 
       judged.measurement.message =
           fmt::format("{}: there is not enough memory, or there are too many rows, columns or nonzeros",
                       name(arrangement));
-    } else if (const auto reason = costs_of(arrangement).exclusion(points[n])) {
+    } else if (const auto reason = exclusion(points[n])) {
       judged.measured = true;
       judged.measurement.status = measure::Status::kConstraint;
       judged.measurement.message = *reason;

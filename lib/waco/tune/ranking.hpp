@@ -104,6 +104,7 @@ class Ranking {
   bool fits_caches();
   bool may_be_tried(const schedule::SuperSchedule& point);
   Candidate candidate(const schedule::SuperSchedule& point, double cost_ns);
+  std::optional<std::string> exclusion(const schedule::SuperSchedule& point);
 
   const matrix::SparseTensor& tensor_;
   const TuneOptions& options_;
