@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "waco/base/error.hpp"
 #include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
 
@@ -44,6 +45,16 @@ TEST_CASE("result_file: what failed, or was cut short by a fault of the machine,
   CHECK(holds_after({{"status", "done"}, {"complete", false}, {"machine_failed", false}}));
   CHECK_FALSE(holds_after({{"status", "done"}, {"complete", false}, {"machine_failed", true}}));
   CHECK_FALSE(holds_after({{"status", "failed"}}));
+}
+
+TEST_CASE("result_file: a line of wrong types is refused with its place", "[tune]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "results.jsonl";
+  auto line = listed_document({"a.mtx", {}, nullptr}, spmv_options(), "waco-tune", "...");
+  line["status"] = 1;
+  write_file_atomically(file, line.dump() + "\n");
+  CHECK_THROWS_AS(ResultFile(file, describe_machine()), InputError);
+  CHECK_THROWS_WITH(ResultFile(file, describe_machine()), Catch::Contains("results.jsonl:1"));
 }
 
 TEST_CASE("result_file: names that are no UTF-8 are told apart", "[tune]") {

@@ -72,11 +72,12 @@ bool holds_results_of_list(const std::filesystem::path& file) {
 ResultFile::ResultFile(const std::filesystem::path& file, const Machine& machine) : lines_(file) {
   lines_.continue_after(read_json_lines(file, "a result of waco-tune", [&](const JsonLine& line) {
     check_artifact(line.document, file, kPlanFormat, kPlanVersion, line.number);
-    const auto on = line.as(
-        [](const json& document) { return document.value("machine", json::object()).get<Machine>(); });
+    const auto on = line.as([&](const json& document) {
+      note(document);
+      return document.value("machine", json::object()).get<Machine>();
+    });
     if (!same_hardware(on, machine))
       throw InputError(file.string(), line.number, "is a result of another machine; name another file");
-    note(line.document);
   }));
 }
 
