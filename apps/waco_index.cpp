@@ -38,6 +38,7 @@ struct Options {
   std::vector<std::string> datasets;
   std::string from;
   std::optional<int64_t> num_samples;
+  std::optional<int> threads;
   index::GraphOptions graph;
   bool vertices_only = false;
   std::string command;
@@ -68,13 +69,12 @@ bool parse(int argc, char** argv, Options& options) {
                "Write no embeddings and no graph: the first use makes them");
   add_common_options(app, kProgram, options.common);
   app.remove_option(app.get_option("--compiler"));  // nothing is compiled
-  app.get_option("--threads")
-      ->description("Threads of the machine the index is for (default: all this process may use)");
+  app.remove_option(app.get_option("--threads"));   // those of another machine are not this one's
+  app.add_option("--threads", options.threads,
+                 "Threads of the machine the index is for (default: all this process may use)")
+      ->check(CLI::Range(1, 1024));
   options.command = command_text(argc, argv);
-  const bool parsed = parse_command_line(app, argc, argv, options.common);
-  // Threads of another machine are not this one's.
-  if (options.common.threads > usable_threads()) limit_parallel_regions(usable_threads());
-  return parsed;
+  return parse_command_line(app, argc, argv, options.common);
 }
 
 /// Adds the points of all sources and notes how many each gave.
@@ -124,7 +124,7 @@ ExitCode run(Options options) {
   options.graph.seed = options.common.seed;
   index::IndexOptions making;
   making.graph = options.graph;
-  making.max_threads = threads_or_all(options.common.threads);
+  making.max_threads = options.threads.value_or(usable_threads());
   making.created_by = created_by(kProgram, options.command);
   index::VertexList vertices = gather(options, model.op(), making.sources);
   const index::Index index(std::move(vertices), model, std::move(making));

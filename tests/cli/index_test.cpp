@@ -35,6 +35,10 @@ TEST_CASE("waco-index: makes the same index twice, and one for a new model from 
   CHECK(manifest["vertices"]["count"] == 300);
 
   const std::string newer = model_in(work, "newer", schedule::Op::kSpmm, 2);
+  // Two threads, which are those of the machine that the index is for.
+  run(waco_index()
+          .with(model, "--from", work.path("a"), "-o", work.path("foreign"))
+          .environment("OMP_THREAD_LIMIT", "1"));
   run(waco_index().with(newer, "--from", work.path("a"), "-o", work.path("a")));
   const auto repaired = parse_file(work.path("a") + "/index.json");
   CHECK(repaired["vertices"]["count"] == 300);
