@@ -100,6 +100,7 @@ void measure_streams(Ceilings& c) {
 void measure_gathers(Ceilings& c) {
   int64_t largest = kMaxGatherBytes;
   while (largest > kMinGatherBytes && largest > available_memory_bytes() / 4) largest /= 4;
+  if (largest < kMinGatherBytes) return;
   const Buffer array(static_cast<size_t>(largest));
   // A zero page mapped everywhere would stay in L1: every page must be written once, by all threads, as they
   // do with operands.
@@ -110,7 +111,7 @@ void measure_gathers(Ceilings& c) {
     for (int64_t bytes = kMinGatherBytes; bytes <= largest; bytes *= bytes < (1 << 20) ? 8 : 4)
       result.points.push_back(
           {static_cast<double>(bytes), probe_gather(array.as<const float>(), bytes, threads)});
-    for (size_t p = result.points.size() - 1; p > 0; p--)
+    for (size_t p = result.points.size(); p-- > 1;)
       result.points[p - 1].rate = std::max(result.points[p - 1].rate, result.points[p].rate);
     return result;
   };
