@@ -216,6 +216,7 @@ int threads_or_all(int threads) {
 
 void limit_parallel_regions(int threads) {
   omp_set_num_threads(threads_or_all(threads));
+  omp_set_max_active_levels(1);  // 0, as some set it for libraries, leaves every region one thread
 }
 
 namespace {

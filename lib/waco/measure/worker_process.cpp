@@ -52,6 +52,7 @@ fs::path find_worker(const fs::path& given) {
 std::map<std::string, std::string> openmp_environment(int threads) {
   std::map<std::string, std::string> environment = {{"OMP_NUM_THREADS", std::to_string(threads)},
                                                     {"OMP_DYNAMIC", "false"},
+                                                    {"OMP_MAX_ACTIVE_LEVELS", "1"},
                                                     {"OMP_STACKSIZE", fmt::format("{}B", kThreadStackBytes)}};
   // KMP_AFFINITY is for other runtimes than GCC's, and there goes before these.
   for (const char* own : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"})
