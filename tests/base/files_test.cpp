@@ -1,12 +1,14 @@
 // Reading, locks, and the cache folder's permissions.
 #include "waco/base/files.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
 #include <fstream>
 
 #include "../scoped_variable.hpp"
+#include "waco/base/descriptor.hpp"
 #include "waco/base/error.hpp"
 
 using namespace waco;
@@ -20,6 +22,12 @@ TEST_CASE("files: a lock has one holder at a time", "[base]") {
     CHECK_THROWS_WITH(LockFile(file, "another run is there"), "another run is there");
   }
   CHECK_NOTHROW(LockFile(file, "nobody"));
+  {
+    const Descriptor opened(::open(file.c_str(), O_RDWR | O_CLOEXEC));
+    fs::remove(file);  // as a run does at its end that has written nothing
+    CHECK_THROWS_WITH(lock_or_warn(opened.get(), file, "another run was there", "writes"),
+                      "another run was there");
+  }
   CHECK_THROWS_WITH(LockFile(folder.path() / "absent/lock", "nobody"), Catch::Contains("absent"));
 }
 

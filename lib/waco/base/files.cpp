@@ -107,7 +107,12 @@ std::string read_input_file(const fs::path& file) {
 }
 
 void lock_or_warn(int descriptor, const fs::path& file, const std::string& held, std::string_view use) {
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return;
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
+    struct stat status {};
+    // The run that held it has removed it since it was opened here, and the next one makes another.
+    if (::fstat(descriptor, &status) == 0 && status.st_nlink == 0) throw EnvironmentError(held);
+    return;
+  }
   if (errno == EWOULDBLOCK) throw EnvironmentError(held);
   spdlog::warn("{}: can't be locked here; take care that only one run {}", file.string(), use);
 }

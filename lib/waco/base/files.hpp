@@ -34,7 +34,8 @@ std::string read_file(const std::filesystem::path& file);
 std::string read_input_file(const std::filesystem::path& file);
 
 /// Locks an open file until it is closed. Throws EnvironmentError with `held` as its message when another has
-/// it; where a file system has no locks, a warning says to take care that only one run does the `use`.
+/// it, or had it and removed it; where a file system has no locks, a warning says to take care that only one
+/// run does the `use`.
 void lock_or_warn(int descriptor, const std::filesystem::path& file, const std::string& held,
                   std::string_view use);
 
