@@ -44,24 +44,27 @@ measure::ForeignKernel kernel_of(PreparedPeer& peer) {
   return {[&peer](void* out) { peer.run(out); }, [&peer](void* out) { peer.finish(out); }};
 }
 
-/// Lets the library of a peer start, once a process, which is no part of setting up a matrix: by a small one.
+/// Lets the library of a peer start, once a process, which is no part of setting up a matrix: by a small
+/// full one, whose blocks are full, too.
 void start_library(const Peer& peer, const schedule::Problem& problem, int threads) {
   constexpr int64_t kSize = 12;
   static std::set<std::string> started;
   if (!started.insert(peer.library).second) return;
   try {
-    matrix::SparseTensor diagonal;
-    diagonal.dims = {kSize, kSize};
-    diagonal.coords.resize(2);
-    for (int64_t n = 0; n < kSize; ++n)
-      for (std::vector<int64_t>& coords : diagonal.coords) coords.push_back(n);
-    diagonal.values.assign(kSize, 1);
-    const CsrArrays arrays(diagonal, problem.type, threads);
+    matrix::SparseTensor full;
+    full.dims = {kSize, kSize};
+    full.coords.resize(2);
+    for (int64_t n = 0; n < kSize * kSize; ++n) {
+      full.coords[0].push_back(n / kSize);
+      full.coords[1].push_back(n % kSize);
+    }
+    full.values.assign(kSize * kSize, 1);
+    const CsrArrays arrays(full, problem.type, threads);
     const auto dense_bytes = static_cast<size_t>(kSize * problem.rhs * schedule::value_bytes(problem.type));
     Buffer b(dense_bytes), c(dense_bytes), out(dense_bytes);
     const PeerInput input{problem,
                           threads,
-                          &diagonal,
+                          &full,
                           arrays.row_begin(),
                           arrays.columns(),
                           arrays.values(),
