@@ -319,7 +319,7 @@ other=$(list_inputs | while read -r input; do is_tensor "$input" || is_matrix "$
 [ -z "$other" ] || fail "$other is neither .mtx nor .tns, plain or gzipped" 3
 same=$(list_inputs | sort -u | while read -r input; do
   if is_tensor "$input"; then echo "tensor $(name_of "$input")"; else echo "matrix $(name_of "$input")"; fi
-done | sort | uniq -d | head -n 1)
+done | sort | uniq -d | sed -n 1p)
 [ -z "$same" ] || fail "results are kept by name, and there are two files of the $same"
 
 # Caches are named by absolute paths only.

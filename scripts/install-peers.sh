@@ -27,18 +27,21 @@ known() { apt-cache show "$1" >/dev/null 2>&1; }
 
 # Adds a source of its own: no file of the system's is edited, and removing it undoes everything.
 enable_non_free() {
-  local release mirror
+  local release mirror signed_by source=/etc/apt/sources.list.d/waco-non-free.sources
   release=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-  mirror=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -m1 '/debian/\?$' || true)
+  mirror=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -m1 -E '/debian(/|\.list)?$' || true)
   if [ "$(. /etc/os-release && echo "$ID")" != debian ] || [ -z "$release" ] || [ -z "$mirror" ]; then
     return 1
   fi
   say "adding the non-free component of $release, for MKL"
-  printf 'Types: deb\nURIs: %s\nSuites: %s\nComponents: non-free\nSigned-By: %s\n' "$mirror" "$release" \
-    /usr/share/keyrings/debian-archive-keyring.gpg >/etc/apt/sources.list.d/waco-non-free.sources
-  if apt-get update -qq && known libmkl-dev; then return 0; fi
+  # apt refuses sources of one mirror that differ in this line: Debian 13 has .pgp, 12 has .gpg, older systems none.
+  for signed_by in Signed-By:\ /usr/share/keyrings/debian-archive-keyring.{pgp,gpg} ""; do
+    printf 'Types: deb\nURIs: %s\nSuites: %s\nComponents: non-free\n%s\n' \
+      "$mirror" "$release" "$signed_by" >"$source"
+    if apt-get update -qq 2>/dev/null && known libmkl-dev; then return 0; fi
+  done
   # A source that does not work, or contradicts another, would stand in the way of every later apt-get.
-  rm -f /etc/apt/sources.list.d/waco-non-free.sources
+  rm -f "$source"
   apt-get update -qq || true
   return 1
 }

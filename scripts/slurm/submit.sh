@@ -84,7 +84,7 @@ while [ $# -gt 0 ]; do
       list=${1-}
       list=${list#--list=}
       if [ "$list" = - ]; then list=/dev/stdin; fi
-      [ -e "$list" ] && LC_ALL=C awk 1 <"$list" >>"$work/inputs" || fail "--list takes a file, one input a line" 3
+      [ -e "$list" ] && LC_ALL=C sed '1s/^\xef\xbb\xbf//;$a\' <"$list" >>"$work/inputs" || fail "--list takes a file, one input a line" 3
       ;;
     waco-collect/-o* | waco-tune/-o* | */--output | */--output=* | */--shard | */--shard=*)
       fail "$1 is set by the job"
