@@ -44,7 +44,9 @@ TEST_CASE("text: stream disappears where rows of the result are not written once
                            "sddmm f32 K=16 | A: i:U j:C | loop: i j k | par: serial",
                            "spmm f32 J=16 | A: k:U i:C | loop: k i j | par: serial",
                            "spmm f32 J=16 | A: k1:U i:C k0:C [k/4] | loop: k1 i k0 j | par: i static x2",
-                           "mttkrp f32 J=16 | A: k:C i:C l:C | loop: k i l j | par: serial"})
+                           "mttkrp f32 J=16 | A: k:C i:C l:C | loop: k i l j | par: serial",
+                           "spmm f32 J=16 | A: i:C k:S | loop: i k j | par: i balanced x2",
+                           "mttkrp f32 J=16 | A: i:C k:S l:C | loop: i k l j | par: serial"})
     CHECK(to_text(parse(std::string(text) + " | stream")) == text);
 }
 

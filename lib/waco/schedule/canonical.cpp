@@ -18,7 +18,8 @@ bool reads_dense_operand(const SuperSchedule& point, const std::vector<Var>& var
   });
 }
 
-/// Whether every row of a dense result is complete when it is first written: no reduction outside of it.
+/// Whether every row of a dense result is complete when it is first written: no reduction outside of it, or in
+/// the same loop, as over tuples.
 bool writes_rows_once(Op op, const LoopNest& nest) {
   if (!has_dense_index(op) || output_is_sparse(op)) return false;
   const auto is_output = [op](Var var) { return index_is_output(op, var.index); };
@@ -29,8 +30,8 @@ bool writes_rows_once(Op op, const LoopNest& nest) {
   bool reduced = false;
   for (int l = 0; l < nest.num_runtime; ++l) {
     const Loop& loop = nest.loops[static_cast<size_t>(l)];
-    if (reduced && binds_output(loop)) return false;
     reduced = reduced || !std::all_of(loop.vars.begin(), loop.vars.end(), is_output);
+    if (reduced && binds_output(loop)) return false;
   }
   return true;
 }
