@@ -12,7 +12,7 @@
 # that meets its time limit, or whose node fails, is requeued and goes on where it was; merge.sh joins the results.
 #
 # The programs are taken from WACO_BIN, else from the clone or prefix that this script is of, else from PATH. Exit codes: 0
-# submitted, or all is done or queued already, 1 no Slurm here, or one that does not answer, 2 usage, or other options or inputs
+# submitted, or all is done or queued already, 1 no Slurm here, one that does not answer, or another submit.sh at the folder, 2 usage, or other options or inputs
 # than before, 3 unreadable or empty inputs, 5 no program; else that of sbatch.
 set -euo pipefail
 unset CDPATH  # cd would look there first, and print where it went
