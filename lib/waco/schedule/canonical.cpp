@@ -18,8 +18,8 @@ bool reads_dense_operand(const SuperSchedule& point, const std::vector<Var>& var
   });
 }
 
-/// Whether every row of a dense result is complete when it is first written: no reduction outside of it, or in
-/// the same loop, as over tuples.
+/// Whether every row of a dense result is complete when it is first written: no reduction outside of it, or
+/// in the same loop, as over tuples.
 bool writes_rows_once(Op op, const LoopNest& nest) {
   if (!has_dense_index(op) || output_is_sparse(op)) return false;
   const auto is_output = [op](Var var) { return index_is_output(op, var.index); };
