@@ -128,7 +128,7 @@ class Run {
     }
     spdlog::info("{}: {}, {} nonzeros", path, fmt::join(input.tensor.dims, " x "),
                  input.tensor.num_nonzeros());
-    if (given && given->plan.matrix.hash != hash)
+    if (given && !given->plan.matrix.hash.empty() && given->plan.matrix.hash != hash)
       spdlog::info("the plan is for another pattern, of {}", given->plan.matrix.name);
     return hand_over(arena_.hold(std::move(input.tensor), given, stop_));
   }
