@@ -134,7 +134,8 @@ class Calibration {
     keep_own();
     // From beside it: measurements may lie on another file system.
     std::error_code error;
-    const fs::path fresh = temporary_name(fs::weakly_canonical(result_.model, error));
+    const fs::path place = fs::weakly_canonical(result_.model, error);
+    const fs::path fresh = temporary_name(error ? result_.model : place);
     copy_folder(best.folder, fresh);
     replace_folder(fresh, result_.model);
     fs::remove_all(best.folder, error);
