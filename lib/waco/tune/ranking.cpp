@@ -1,8 +1,6 @@
 // Which points to measure, by the model at hand.
 #include "waco/tune/ranking.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <iterator>
@@ -365,38 +363,6 @@ std::vector<Candidate> Ranking::second_opinions(size_t num_results, int64_t eval
   const std::vector<double> costs = costs_ns(points);
   std::vector<Candidate> candidates;
   for (size_t n = 0; n < points.size(); ++n) candidates.push_back(candidate(points[n], costs[n]));
-  return candidates;
-}
-
-/// Of clustered points the windows count, which a given one may have of its own.
-std::optional<std::string> Ranking::exclusion(const SuperSchedule& point) {
-  const schedule::FormatSchedule& format = point.format;
-  if (format.arrangement != Arrangement::kClustered || format.cluster_window == cluster_window())
-    return costs_of(format.arrangement).exclusion(point);
-  const matrix::SparseTensor arranged = codegen::arranged(tensor_, format, space_.limits().max_threads);
-  return schedule::exclusion_reason(point, pattern::PatternCounts(arranged), space_.limits());
-}
-
-std::vector<Candidate> Ranking::judge(const std::vector<SuperSchedule>& points) {
-  const std::vector<double> costs = costs_ns(points);
-  std::vector<Candidate> candidates;
-  for (size_t n = 0; n < points.size(); ++n) {
-    if (returned_.contains(schedule::to_text(points[n]))) continue;
-    Candidate judged = candidate(points[n], costs[n]);
-    const Arrangement arrangement = points[n].format.arrangement;
-    if (arrangement != Arrangement::kGiven && !is_arranged(arrangement)) {
-      judged.measured = true;
-      judged.measurement.status = measure::Status::kConstraint;
-      judged.measurement.message =
-          fmt::format("{}: there is not enough memory, or there are too many rows, columns or nonzeros",
-                      name(arrangement));
-    } else if (const auto reason = exclusion(points[n])) {
-      judged.measured = true;
-      judged.measurement.status = measure::Status::kConstraint;
-      judged.measurement.message = *reason;
-    }
-    candidates.push_back(std::move(judged));
-  }
   return candidates;
 }
 
