@@ -42,6 +42,27 @@ env -u WACO_BIN XDG_CACHE_HOME="$work/cache" XDG_DATA_HOME="$work/data" "$work/m
 jq -e --arg models "$work/moved/" '.best.verified and (.model | startswith($models))' "$work/plan.json" >/dev/null ||
   { jq '{model, cost_model, best}' "$work/plan.json" >&2; exit 1; }
 
+# Completion of what --help lists: complete WORD... prints it, one a line.
+complete_words() (
+  # shellcheck source=apps/completion.bash
+  . "$work/moved/share/bash-completion/completions/$1"
+  COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+  _waco "$work/moved/bin/$1" "${@: -1}" "${@: -2:1}"
+  printf '%s\n' "${COMPREPLY[@]}"
+)
+expect_words() {
+  local wanted=$1 words
+  shift
+  words=$(complete_words "$@" | xargs)
+  [ "$words" = "$wanted" ] || { echo "completion of '$*' is '$words', not '$wanted'" >&2; exit 1; }
+}
+expect_words "none quick normal full" waco-tune my.mtx --effort ""
+expect_words "spmv spmm" waco-bench --op sp
+expect_words "--emit" waco-tune --em
+expect_words "merge" waco-collect mer
+expect_words "--help --html" waco-bench report --h
+expect_words "" waco-tune -o ""  # the shell names files
+
 scripts=$work/moved/share/waco/scripts
 test -x "$scripts/slurm/submit.sh" -a -x "$scripts/slurm/task.sbatch" -a -x "$scripts/suitesparse/download.sh"
 # shellcheck source=scripts/built-program.sh
