@@ -8,6 +8,7 @@
 #include "../model/learned/random_model.hpp"
 #include "../model/patterns.hpp"
 #include "../model/server_ceilings.hpp"
+#include "downhill.hpp"
 #include "problems.hpp"
 #include "subspaces.hpp"
 #include "waco/base/error.hpp"
@@ -137,15 +138,17 @@ TEST_CASE("index search: results are legal, feasible, distinct and in order of c
 TEST_CASE("index search: neighbours refine what was retrieved", "[search]") {
   Lookup lookup(test::power_law(3000, 20000, 2), kSpmv, 500);
   const search::Query query = lookup.query();
-  double best_vertex = INFINITY;
+  const auto csr = schedule::csr_point(kSpmv, lookup.limits.max_threads);
+  Texts retrieved;
   for (int64_t v = 0; v < lookup.index.size(); v++)
-    if (const auto point = lookup.index.bind(v, lookup.space); point && lookup.feasible()(*point))
-      best_vertex = std::min(best_vertex, lookup.costs.costs({&*point, 1})[0]);
+    if (const auto point = lookup.index.bind(v, lookup.space)) add_texts(retrieved, {*point});
+  const auto way = way_beyond(retrieved, lookup.space, csr);
+  Downhill model(way);
   Random random(1);
-  const auto results = search::make_search("exact", &query)
-                           ->run(lookup.space, lookup.costs, lookup.feasible(), 1500, random, 5);
+  const auto results = search::make_search("exact", &query)->run(lookup.space, model, {}, 1500, random, 5);
   REQUIRE_FALSE(results.empty());
-  CHECK(results[0].cost <= best_vertex);
+  CHECK(results[0].point == way.back());
+  CHECK(results[0].cost < model.costs({&csr, 1})[0]);
 }
 
 TEST_CASE("index search: where half of a point varies, vertices give their half", "[search]") {
