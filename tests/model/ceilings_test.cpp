@@ -1,14 +1,17 @@
-// Ceilings: interpolation, the cache file, and that measured numbers are in their order.
+// Ceilings: interpolation, the cache file, and that numbers are measured.
 #include "waco/model/ceilings.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <functional>
 
 #include "../scoped_variable.hpp"
+#include "waco/base/buffer.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/machine.hpp"
+#include "waco/model/probe.hpp"
 
 namespace fs = std::filesystem;
 using namespace waco::model;
@@ -69,7 +72,10 @@ TEST_CASE("ceilings: the second run reads what the first one measured", "[model]
 TEST_CASE("ceilings: those of threads that shared CPUs are not those of as many with a CPU each", "[model]") {
   const waco::TemporaryFolder folder;
   const int threads = waco::usable_threads();
-  if (threads < 2) return;
+  if (threads < 2) {
+    SUCCEED("left out: there is only one CPU");
+    return;
+  }
   load_or_measure_ceilings(threads, folder.path());
   {
     const waco::ScopedVariable fewer("OMP_NUM_THREADS", "1");
@@ -116,18 +122,24 @@ TEST_CASE("ceilings: an unwritable cache folder, or none, only means no cache", 
   CHECK(load_or_measure_ceilings(1, "/proc/no-such-folder").measured);
 }
 
-TEST_CASE("ceilings: inner levels are not slower than outer ones and nothing is zero", "[model]") {
-  const Ceilings c = measure_ceilings(2);
-  for (int level = 1; level < kNumMemoryLevels; level++) {
-    CHECK(c.levels[level].capacity_bytes > c.levels[level - 1].capacity_bytes);
-    CHECK(c.levels[level].read_one <= c.levels[level - 1].read_one);
-    CHECK(c.levels[level].read_all > 0);
+TEST_CASE("ceilings: what is measured takes the place of the defaults, and is plausible", "[model][timing]") {
+  const Ceilings c = measure_ceilings(2), defaults = default_ceilings(2);
+  REQUIRE(c.measured);
+  CHECK_FALSE(defaults.measured);
+  for (const size_t level : {size_t{0}, size_t{1}}) {  // small enough for every machine's memory
+    CHECK(c.levels[level].read_one != defaults.levels[level].read_one);
+    CHECK(c.levels[level].read_all != defaults.levels[level].read_all);
   }
-  CHECK(c.gather(1e4, 1) >= c.gather(1e8, 1));
-  CHECK(c.fma(false, 1) > 0);
+  for (const bool f64 : {false, true})
+    for (const int threads : {1, 2}) CHECK(c.fma(f64, threads) != defaults.fma(f64, threads));
+  CHECK(c.gather(1e4, 1) != defaults.gather(1e4, 1));
+  CHECK(c.region_ns != defaults.region_ns);
+  CHECK(c.grab_ns != defaults.grab_ns);
+  CHECK(c.short_loop_ns != defaults.short_loop_ns);
+  for (size_t level = 1; level < kNumMemoryLevels; level++)
+    CHECK(c.levels[level].capacity_bytes > c.levels[level - 1].capacity_bytes);
   // Cores have their arithmetic to themselves, whatever else the machine did meanwhile.
-  for (bool f64 : {false, true}) CHECK(c.fma(f64, 2) >= 0.89 * waco::num_cores(2) * c.fma(f64, 1));
-  CHECK(c.region_ns > 0);
+  for (const bool f64 : {false, true}) CHECK(c.fma(f64, 2) >= 0.89 * waco::num_cores(2) * c.fma(f64, 1));
   // What any processor of these years does, with sanitizers, too.
   const auto is_plausible = [](double rate, double least, double most) {
     return rate > least && rate < most;
@@ -135,8 +147,28 @@ TEST_CASE("ceilings: inner levels are not slower than outer ones and nothing is 
   CHECK(is_plausible(c.levels[0].read_one, 1, 2000));
   CHECK(is_plausible(c.levels[kNumMemoryLevels - 1].read_one, 0.1, 500));
   CHECK(is_plausible(c.fma(false, 1), 0.2, 2000));
+  CHECK(is_plausible(c.stream(1), 0.1, 500));
   CHECK(is_plausible(c.gather(1e4, 1), 0.01, 50));
-  CHECK(c.short_loop_ns > 0);
+  CHECK(is_plausible(c.region_ns, 1, 1e5));
+}
+
+// Unlike the ceilings, of which an inner level is never slower than an outer one, whatever was found.
+TEST_CASE("ceilings: the probes tell the nearest cache from memory", "[model][timing]") {
+  const int64_t near = 16 << 10, far = 256 << 20;
+  if (waco::available_memory_bytes() < 4 * far) {
+    SUCCEED("left out: there is too little memory");
+    return;
+  }
+#if defined(__SANITIZE_ADDRESS__)  // whose checks take longer than what a cache does
+  const double times = 1;
+#else
+  const double times = 2;
+#endif
+  CHECK(probe_read(near, 1) > times * probe_read(far, 1));
+  const waco::Buffer array(static_cast<size_t>(far));
+  std::fill_n(array.as<char>(), far, 0);
+  CHECK(probe_gather(array.as<const float>(), near, 1) >
+        times * probe_gather(array.as<const float>(), far, 1));
 }
 
 TEST_CASE("ceilings: probes stay in their level and out of the one before it", "[model]") {
