@@ -33,7 +33,7 @@ double faults_of_block() {
 
 }  // namespace
 
-TEST_CASE("fresh_memory: no packing is given pages that an earlier one brought in", "[measure]") {
+TEST_CASE("fresh_memory: no packing is given pages that an earlier one brought in", "[measure][timing]") {
   { const FreshMemory once; }
   faults_of_block();
   CHECK(faults_of_block() < 0.4);  // kept, as by any program that has freed such blocks

@@ -108,7 +108,7 @@ TEST_CASE("timing: fast calls are batched, and every round gives a sample", "[me
   CHECK(times[0].time_ns.median > 0);
 }
 
-TEST_CASE("timing: contestant 0 has speedup 1 and others their ratio to it", "[measure]") {
+TEST_CASE("timing: contestant 0 has speedup 1 and others their ratio to it", "[measure][timing]") {
   const std::vector<ContestantTimes> times =
       time_contestants({[] { wait_us(400); }, [] { wait_us(100); }}, {});
   CHECK(times[0].speedup.median == 1);
@@ -130,7 +130,7 @@ TEST_CASE("timing: slow contestants end after three rounds when the budget is sp
   CHECK(calls == 1 + 3);  // one to learn how slow it is
 }
 
-TEST_CASE("timing: settled contestants leave the rounds when they may", "[measure]") {
+TEST_CASE("timing: settled contestants leave the rounds when they may", "[measure][timing]") {
   TimingOptions options;
   options.drop_settled = true;
   options.precision = 0.3;
@@ -227,12 +227,12 @@ bool tells_waiting() {
 
 }  // namespace
 
-TEST_CASE("timing: long samples that wait for a CPU are rejected", "[measure]") {
+TEST_CASE("timing: long samples that wait for a CPU are rejected", "[measure][timing]") {
   const double share = rejected_beside(20000, [] {});
   if (tells_waiting()) CHECK(share == 1);
 }
 
-TEST_CASE("timing: samples of some milliseconds outlast a moment's interruption", "[measure]") {
+TEST_CASE("timing: samples of some milliseconds outlast a moment's interruption", "[measure][timing]") {
   // Other programs of the machine may take this CPU for longer moments, but not each time.
   double share = 1;
   for (int attempt = 0; attempt < 20 && share == 1; ++attempt)

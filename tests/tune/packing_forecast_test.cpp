@@ -89,7 +89,7 @@ matrix::SparseTensor synthetic(const std::string& recipe) {
 
 }  // namespace
 
-TEST_CASE("packing_forecast: formats take about the forecast multiple of the time of CSR", "[tune]") {
+TEST_CASE("packing_forecast: formats take about the forecast multiple of the time of CSR", "[tune][timing]") {
   for (const char* recipe : {"fem nx=20 ny=20 nz=10 dof=3", "scattered nx=40 ny=40 nz=20 reach=2 dof=1",
                              "chung-lu n=60000 degree=12", "banded n=30000 band=20"}) {
     std::vector<std::string> points;
