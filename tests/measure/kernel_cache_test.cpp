@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -204,6 +205,31 @@ TEST_CASE("kernel_cache: a folder that can't be written to is read, and new kern
   CHECK(cache.get(answer(3), 60).from_cache);
   const KernelCache reading(compiler(), "/proc/self/task", {}, Compiling::kNever);
   CHECK_FALSE(reading.get(answer(3), 60).ok());
+}
+
+TEST_CASE("kernel_cache: kernels of a folder that may only be read are taken from there", "[measure]") {
+  OneEntry entry;
+  const fs::path folder = entry.cache.folder();
+  REQUIRE(::chmod(folder.c_str(), 0500) == 0);
+  const bool may_write = ::access(folder.c_str(), W_OK) == 0;
+  CompiledKernel known, added;
+  bool keeps = false;
+  {
+    const KernelCache reading(compiler(), folder);
+    keeps = reading.keeps_new_kernels();
+    known = reading.get(answer(42), 60);
+    added = reading.get(answer(43), 60);
+  }
+  REQUIRE(::chmod(folder.c_str(), 0700) == 0);
+  CHECK(known.from_cache);
+  CHECK(known.library == entry.library);
+  CHECK(call(known.library) == 42);
+  REQUIRE(added.ok());
+  CHECK_FALSE(added.from_cache);
+  CHECK(call(added.library) == 43);
+  if (may_write) SUCCEED("root writes to every folder, so that new kernels are kept in this one, too");
+  CHECK(keeps == may_write);
+  CHECK((added.library.parent_path() == folder) == may_write);
 }
 
 TEST_CASE("kernel_cache: a batch keeps its order and compiles equal requests once", "[measure]") {
