@@ -1,13 +1,18 @@
 // Features of patterns: known answers by hand, exact counts by other means, finite for every shape.
 #include "waco/pattern/pattern_features.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
 #include <map>
 #include <set>
+#include <tuple>
 
+#include "../checksum.hpp"
+#include "../model/patterns.hpp"
 #include "make_tensor.hpp"
 #include "waco/base/random.hpp"
 #include "waco/matrix/synthetic.hpp"
@@ -146,6 +151,25 @@ TEST_CASE("pattern_features: the largest dimensions are counted to their last ro
   for (int64_t n = 0; n < 70000; ++n) coords.insert({last - n % 2, last - n / 2 * (INT64_MAX / 35000)});
   f = features_of(make_tensor({INT64_MAX, INT64_MAX}, coords));
   CHECK(f.at("column_in_row_before") == Approx(0.5).margin(0.01));
+}
+
+// Learned models know patterns by these numbers. Where others are right, raise kFeatureVersion and write them
+// here.
+TEST_CASE("pattern_features: the numbers are those of their version", "[pattern]") {
+  REQUIRE(kFeatureVersion == 1);
+  std::set<std::vector<int64_t>> coords;
+  for (int64_t n = 0; n < 3000; ++n) coords.insert({n % 40, n * n % 50, n * 31 % 60});
+  const std::tuple<const char*, matrix::SparseTensor, double> pinned[] = {
+      {"blocks", block_diagonal(64), 0},
+      {"power law", test::power_law(2000, 20000, 5), 0},
+      {"uniform", test::uniform(20000, 30000, 150000, 6), 0},
+      {"tensor", make_tensor({40, 50, 60}, coords), 0},
+  };
+  for (const auto& [name, tensor, expected] : pinned) {
+    const double found = test::checksum(pattern_features(tensor, 2));
+    INFO(fmt::format("{}: {:.3f}", name, found));
+    CHECK(found == Approx(expected).margin(0.002));
+  }
 }
 
 TEST_CASE("pattern_features: threads change nothing", "[pattern]") {

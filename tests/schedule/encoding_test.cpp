@@ -1,6 +1,8 @@
 // The encoding tells points apart exactly when their programs differ, and keeps to its layout.
 #include "waco/schedule/encoding.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -8,6 +10,7 @@
 #include <set>
 #include <tuple>
 
+#include "../checksum.hpp"
 #include "waco/schedule/space.hpp"
 
 using namespace waco;
@@ -151,4 +154,28 @@ TEST_CASE("encoding: numbers and walks say what a schedule implies", "[schedule]
   CHECK(number(sell, "parallel_depth") == -1);
   CHECK(category(sell, "window") == 10);
   CHECK(category(sell, "walk_i0") == 5);
+}
+
+// Indexes and learned models know points by these numbers. Where others are right, raise kEncodingVersion
+// and write them here.
+TEST_CASE("encoding: the numbers are those of their version", "[schedule]") {
+  REQUIRE(kEncodingVersion == 1);
+  const std::pair<const char*, double> pinned[] = {
+      {"spmv f32 | A: i:U k:C | loop: i k | par: i balanced x2", 0},
+      {"spmv f32 | A: i1:U i0:U k:L [i/8 sort:1024] | loop: i1 k i0 | par: serial", 0},
+      {"spmm f32 J=256 | A: i1:U k1:C i0:U k0:U [i/4 k/2] | loop: i1 j1 k1 i0 k0 j0 [j/32] | par: i1 static "
+       "x2",
+       0},
+      {"sddmm f32 K=20 | A: i:U j1:C j0:U [j/3] | loop: i j1 j0 k | par: i dynamic,16 x4", 0},
+      {"mttkrp f32 J=16 | A: i:C k:S l:S | loop: i k l j | par: i balanced x2", 0},
+  };
+  for (const auto& [text, expected] : pinned) {
+    const Encoding e = encode(parse(text), kThreads);
+    std::vector<float> all(e.categories.begin(), e.categories.end());
+    for (const std::vector<float>* part : {&e.levels, &e.loops, &e.numbers})
+      all.insert(all.end(), part->begin(), part->end());
+    const double found = test::checksum(all);
+    INFO(fmt::format("{}: {:.3f}", text, found));
+    CHECK(found == Approx(expected).margin(0.002));
+  }
 }

@@ -1,11 +1,14 @@
 // Terms of the closed-form model as inputs: finite for any pattern, neutral for fixed_csr itself.
 #include "waco/model/learned/cost_features.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
+#include "../../checksum.hpp"
 #include "../patterns.hpp"
 #include "../server_ceilings.hpp"
 #include "waco/schedule/space.hpp"
@@ -81,4 +84,35 @@ TEST_CASE("cost_features: impossible terms still give finite numbers", "[model]"
   broken.fill = 0;
   CHECK(all_finite(cost_features(broken, CostTerms{})));
   CHECK(all_finite(cost_features(CostTerms{}, broken)));
+}
+
+// Learned models know costs by these numbers. Where others are right, raise kClosedFormVersion, and
+// kTermsVersion, too, unless the old models judge by them as well as before; then write them here.
+TEST_CASE("cost_features: the numbers are those of their version", "[model]") {
+  REQUIRE(model::kTermsVersion == 1);
+  REQUIRE(model::kClosedFormVersion == 6);
+  struct Pinned {
+    const char* point;
+    double mesh, graph;
+  };
+  const Pinned all_pinned[] = {
+      {"spmv f32 | A: i:U k:C | loop: i k | par: i balanced x2", 0, 0},
+      {"spmv f32 | A: i1:U i0:U k:L [i/8 sort:64] | loop: i1 k i0 | par: i1 static x2", 0, 0},
+      {"spmm f64 J=32 | A: i:U k:C | loop: i k j | par: i dynamic,16 x2", 0, 0},
+      {"spmm f32 J=64 | A: i1:U k1:C i0:U k0:U [i/3 k/3] | loop: i1 k1 i0 k0 j | par: i1 static x2", 0, 0},
+      {"sddmm f32 K=64 | A: i:U j:C | loop: i j k | par: i static x2", 0, 0},
+  };
+  const auto mesh = test::fem(600, 3), graph = test::power_law(2000, 20000, 5);
+  for (const Pinned& pinned : all_pinned) {
+    const auto point = schedule::parse(pinned.point);
+    const auto check = [&](const matrix::SparseTensor& tensor, double expected) {
+      model::ClosedFormModel closed(tensor, test::server_ceilings(2));
+      const double found = test::checksum(
+          cost_features(closed.terms(point), closed.terms(schedule::csr_point(point.problem, 2))));
+      INFO(fmt::format("{} on {} rows: {:.3f}", pinned.point, tensor.dims[0], found));
+      CHECK(found == Approx(expected).margin(0.002));
+    };
+    check(mesh, pinned.mesh);
+    check(graph, pinned.graph);
+  }
 }
