@@ -3,11 +3,11 @@
 
 #include <signal.h>
 #include <sys/resource.h>
-#include <zlib.h>
 
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "../gzipped.hpp"
 #include "sample_records.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
@@ -165,10 +165,7 @@ TEST_CASE("dataset: a gzipped file is read, but not continued", "[dataset]") {
   const TemporaryFolder folder;
   const auto file = write_dataset(folder.path() / "data.jsonl", sample_header(), {sample_record()});
   const auto packed = folder.path() / "packed.jsonl";  // content decides, not the name
-  const std::string content = read_file(file);
-  const gzFile gz = ::gzopen(packed.c_str(), "wb");
-  REQUIRE(::gzwrite(gz, content.data(), static_cast<unsigned>(content.size())) > 0);
-  REQUIRE(::gzclose(gz) == Z_OK);
+  append_text(packed, gzipped(read_file(file)));
   const std::string before = read_file(packed);
   CHECK(load_dataset(packed).records.size() == 1);
   CHECK_THROWS_WITH(write_dataset(packed, sample_header(), {sample_record("mesh", 64)}),

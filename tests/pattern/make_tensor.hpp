@@ -23,4 +23,9 @@ inline matrix::SparseTensor make_tensor(std::vector<int64_t> dims,
   return tensor;
 }
 
+/// 5 x 6:  x x . . . x / . . . . . . / x . . . . . / x x x x . . / . . . . . x
+inline matrix::SparseTensor small_matrix() {
+  return make_tensor({5, 6}, {{0, 0}, {0, 1}, {0, 5}, {2, 0}, {3, 0}, {3, 1}, {3, 2}, {3, 3}, {4, 5}});
+}
+
 }  // namespace waco::pattern

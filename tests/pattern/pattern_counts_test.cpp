@@ -40,11 +40,6 @@ int64_t cells_by_set(const matrix::SparseTensor& tensor, const CellShape& cell) 
   return static_cast<int64_t>(cells.size());
 }
 
-/// 5 x 6:  x x . . . x / . . . . . . / x . . . . . / x x x x . . / . . . . . x
-matrix::SparseTensor small_matrix() {
-  return make_tensor({5, 6}, {{0, 0}, {0, 1}, {0, 5}, {2, 0}, {3, 0}, {3, 1}, {3, 2}, {3, 3}, {4, 5}});
-}
-
 }  // namespace
 
 TEST_CASE("pattern_counts: cells and rows of a small matrix", "[pattern]") {

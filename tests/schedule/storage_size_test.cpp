@@ -5,6 +5,7 @@
 #include <set>
 
 #include "../model/patterns.hpp"
+#include "../pattern/make_tensor.hpp"
 #include "waco/base/random.hpp"
 #include "waco/schedule/limits.hpp"
 #include "waco/schedule/space.hpp"
@@ -13,11 +14,6 @@ using namespace waco;
 using namespace waco::schedule;
 
 namespace {
-
-/// 5 x 6:  x x . . . x / . . . . . . / x . . . . . / x x x x . . / . . . . . x
-matrix::SparseTensor small_matrix() {
-  return test::from_entries(5, 6, {{0, 0}, {0, 1}, {0, 5}, {2, 0}, {3, 0}, {3, 1}, {3, 2}, {3, 3}, {4, 5}});
-}
 
 StorageSize size_of(const std::string& levels, const std::string& loops, const matrix::SparseTensor& tensor,
                     const std::string& type = "f32") {
@@ -35,7 +31,7 @@ std::vector<int64_t> positions(const StorageSize& size) {
 }  // namespace
 
 TEST_CASE("storage_size: CSR, DCSR and COO", "[schedule]") {
-  const matrix::SparseTensor tensor = small_matrix();
+  const matrix::SparseTensor tensor = pattern::small_matrix();
   const StorageSize csr = size_of("i:U k:C", "i k", tensor);
   CHECK(positions(csr) == std::vector<int64_t>{5, 9});
   CHECK(csr.total_bytes == 6 * 4 + 9 * 1 + 9 * 4);
@@ -48,7 +44,7 @@ TEST_CASE("storage_size: CSR, DCSR and COO", "[schedule]") {
 }
 
 TEST_CASE("storage_size: row blocks and dense blocks count fill", "[schedule]") {
-  const matrix::SparseTensor tensor = small_matrix();
+  const matrix::SparseTensor tensor = pattern::small_matrix();
   CHECK(positions(size_of("i1:U k:C i0:U [i/2]", "i1 k i0", tensor)) == std::vector<int64_t>{3, 8, 16});
   CHECK(positions(size_of("i1:U k1:C i0:U k0:U [i/2 k/2]", "i1 k1 i0 k0", tensor)) ==
         std::vector<int64_t>{3, 5, 10, 20});
@@ -58,7 +54,7 @@ TEST_CASE("storage_size: row blocks and dense blocks count fill", "[schedule]") 
 }
 
 TEST_CASE("storage_size: ELL and sliced formats count padding and the permutation", "[schedule]") {
-  const matrix::SparseTensor tensor = small_matrix();  // row lengths 3 0 1 4 1
+  const matrix::SparseTensor tensor = pattern::small_matrix();  // row lengths 3 0 1 4 1
   const StorageSize ell = size_of("i1:U i0:U k:E [i/2]", "i1 k i0", tensor);
   CHECK(positions(ell) == std::vector<int64_t>{3, 6, 3 * 4 * 2});
   CHECK(ell.total_bytes == 24 * 1 + 24 * 4);
@@ -115,7 +111,7 @@ TEST_CASE("storage_size: what cannot be stored saturates and is excluded", "[sch
 }
 
 TEST_CASE("storage_size: the reason of an exclusion names its rule", "[schedule]") {
-  const matrix::SparseTensor tensor = small_matrix();
+  const matrix::SparseTensor tensor = pattern::small_matrix();
   const pattern::PatternCounts counts(tensor);
   const SuperSchedule columns = parse("spmv f32 | A: k:C i:U | loop: k i | par: serial");  // 25 values for 9
   CHECK_FALSE(exclusion_reason(columns, counts, {1, 20, INT64_MAX}));
