@@ -54,9 +54,15 @@ bool is_stopped(int signal, const std::function<void()>& body) {
   ::usleep(100000);
   ::kill(child, signal);
   int status = -1;
-  for (int n = 0; n < 100 && ::waitpid(child, &status, WNOHANG) == 0; ++n) ::usleep(100000);
-  ::kill(child, SIGKILL);
-  ::waitpid(child, nullptr, 0);
+  bool is_over = false;
+  for (int n = 0; n < 100 && !is_over; ++n) {
+    is_over = ::waitpid(child, &status, WNOHANG) == child;
+    if (!is_over) ::usleep(100000);
+  }
+  if (!is_over) {  // else its number may be another's by now
+    ::kill(child, SIGKILL);
+    ::waitpid(child, &status, 0);
+  }
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
