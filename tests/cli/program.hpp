@@ -151,14 +151,24 @@ inline std::function<bool(const std::string&)> says(const std::string& text) {
   return [text](const std::string& err) { return err.find(text) != std::string::npos; };
 }
 
-/// One error line on stderr that holds `text`, nothing on stdout.
+/// Of an error of the program itself: from its name to the end of the line, which has one.
+inline std::string only_error_line(const Program& program, const std::string& err) {
+  const std::string label = std::filesystem::path(program.arguments()[0]).filename().string() + ": error: ";
+  const size_t begin = err.find(label);
+  REQUIRE(begin != std::string::npos);
+  CHECK(err.rfind(label) == begin);
+  const size_t end = err.find('\n', begin);
+  CHECK(end != std::string::npos);
+  return err.substr(begin, end - begin);
+}
+
+/// One error line on stderr, which holds `text` and may stand among notes; nothing on stdout.
 inline void check_refused(const Program& program, int code, const std::string& text) {
   const RunResult result = program.run();
   INFO(fmt::format("{}", fmt::join(program.arguments(), " ")) << "\n" << result.err);
   CHECK(result.end.code == code);
   CHECK(result.out.empty());
-  CHECK(result.err.find("error: ") != std::string::npos);
-  CHECK(result.err.find(text) != std::string::npos);
+  CHECK_THAT(only_error_line(program, result.err), Catch::Contains(text));
 }
 
 /// A run that a line of shell starts, in which "$@" is the program with its arguments.
