@@ -10,6 +10,7 @@
 
 #include "waco/base/artifact.hpp"
 #include "waco/base/command_line.hpp"
+#include "waco/base/counted.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/base/signals.hpp"
 #include "waco/collect/collector.hpp"
@@ -138,17 +139,19 @@ ExitCode run_merge(const Options& options) {
                               {.allow_different_machines = options.allow_different_machines,
                                .summarize_samples = options.summarize_samples,
                                .created_by = created_by(kProgram, options.command)});
-  log_written(options.output, fmt::format(": {} records of {} datasets", summary.num_records, inputs.size()));
+  log_written(options.output, fmt::format(": {} of {}", counted(summary.num_records, "record"),
+                                          counted(inputs.size(), "dataset")));
   if (summary.num_repeated > 0)
-    spdlog::warn("{} records left out: an earlier dataset has the same points", summary.num_repeated);
+    spdlog::warn("{} left out: an earlier dataset has the same points",
+                 counted(summary.num_repeated, "record"));
   if (summary.num_renamed > 0)
-    spdlog::warn("{} records left out: an earlier dataset has their matrices under other names",
-                 summary.num_renamed);
+    spdlog::warn("{} left out: an earlier dataset has their matrices under other names",
+                 counted(summary.num_renamed, "record"));
   if (summary.num_resplit > 0)
     spdlog::warn(
-        "{} records changed sides: an earlier dataset has their originals on the other side of the "
+        "{} changed sides: an earlier dataset has their originals on the other side of the "
         "split",
-        summary.num_resplit);
+        counted(summary.num_resplit, "record"));
   return ExitCode::kDone;
 }
 
@@ -214,8 +217,8 @@ collect::CollectOptions collect_options(const Options& options) {
   }
   const size_t num_schedules = result.asked.size();
   if (num_schedules >= static_cast<size_t>(options.per_matrix))
-    throw UsageError(fmt::format("--per-matrix {} has no room for fixed_csr and {} schedules",
-                                 options.per_matrix, num_schedules));
+    throw UsageError(fmt::format("--per-matrix {} has no room for fixed_csr and {}", options.per_matrix,
+                                 counted(num_schedules, "schedule")));
   result.threads = options.common.threads;
   result.compiler = options.common.compiler;
   result.seed = options.common.seed;
@@ -236,13 +239,14 @@ ExitCode run_collect(const Options& options, const StopToken& signals) {
   const StopToken stop = options.time_limit_s > 0 ? signals.with_budget(options.time_limit_s) : signals;
   const collect::CollectOptions collecting = collect_options(options);
   const collect::CollectSummary summary = collect::collect(collecting, stop);
-  spdlog::info("{}: {} records, {} of them new in {:.1f} s ({:.1f}/s), {} failed; {} matrices complete{}",
-               collecting.output.string(), summary.num_before + summary.num_records, summary.num_records,
-               summary.seconds, static_cast<double>(summary.num_records) / std::max(summary.seconds, 1e-3),
-               summary.num_failed, summary.num_matrices,
-               summary.num_in_good_order > 0 ? fmt::format(", {} left out as their rows come in a good order",
-                                                           summary.num_in_good_order)
-                                             : "");
+  spdlog::info(
+      "{}: {}, {} of them new in {:.1f} s ({:.1f}/s), {} failed; {} complete{}", collecting.output.string(),
+      counted(summary.num_before + summary.num_records, "record"), summary.num_records, summary.seconds,
+      static_cast<double>(summary.num_records) / std::max(summary.seconds, 1e-3), summary.num_failed,
+      counted(summary.num_matrices, "matrix", "matrices"),
+      summary.num_in_good_order > 0
+          ? fmt::format(", {} left out as their rows come in a good order", summary.num_in_good_order)
+          : "");
   if (summary.num_disturbed > 0)
     spdlog::warn("{} records say nothing, as other work took the processors: training leaves them out",
                  summary.num_disturbed);

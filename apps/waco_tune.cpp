@@ -8,6 +8,7 @@
 #include "apps/tune/jobs.hpp"
 #include "apps/tune/options.hpp"
 #include "waco/base/command_line.hpp"
+#include "waco/base/counted.hpp"
 #include "waco/base/signals.hpp"
 #include "waco/tune/calibration.hpp"
 #include "waco/tune/kernel_pack.hpp"
@@ -60,13 +61,14 @@ tune::PackReport prepare(const Options& options, const tune::TuneOptions& tuning
   pack.num_kernels = options.prepare;
   pack.num_patterns = std::clamp(options.prepare / 4, 4, pack.num_patterns);
   const tune::PackReport report = tune::prepare_kernels(tuning, pack, stop);
-  spdlog::info("{} kernels compiled in {:.1f} s, {} were there, {} failed; they take {:.1f} MB",
-               report.num_compiled, report.compiling_s, report.num_there, report.num_failed,
+  spdlog::info("{} compiled in {:.1f} s, {} {} there, {} failed; they take {:.1f} MB",
+               counted(report.num_compiled, "kernel"), report.compiling_s, report.num_there,
+               report.num_there == 1 ? "was" : "were", report.num_failed,
                static_cast<double>(report.bytes) * 1e-6);
   if (report.num_failed > 0)
-    spdlog::warn("{} of {} kernels failed to compile{}, the first with: {}", report.num_failed,
-                 report.num_chosen, report.machine_failed ? ", and the rest was not tried" : "",
-                 report.fault);
+    spdlog::warn("{} of {} failed to compile{}, the first with: {}", report.num_failed,
+                 counted(report.num_chosen, "kernel"),
+                 report.machine_failed ? ", and the rest was not tried" : "", report.fault);
   return report;
 }
 

@@ -8,6 +8,7 @@
 
 #include "apps/bench/contestants.hpp"
 #include "apps/bench/peers/openmp_runtimes.hpp"
+#include "waco/base/counted.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/machine.hpp"
@@ -126,8 +127,8 @@ void require_set_up(const Record& record, const Entry& entry) {
 std::string thread_warning(const GivenPlan& given, int threads) {
   const int own = given.plan.threads;
   if (own == 0 || own == threads) return {};
-  return fmt::format("the plan of {} was found for {} {}, and is timed with {}: another may be better",
-                     given.file, own, own == 1 ? "thread" : "threads", threads);
+  return fmt::format("the plan of {} was found for {}, and is timed with {}: another may be better",
+                     given.file, counted(own, "thread"), threads);
 }
 
 std::string differences(const Record& record, const ContestOptions& options, const std::string& plan_file,

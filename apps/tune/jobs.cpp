@@ -22,6 +22,7 @@
 #include "waco/base/artifact.hpp"
 #include "waco/base/clock.hpp"
 #include "waco/base/command_line.hpp"
+#include "waco/base/counted.hpp"
 #include "waco/base/file_replacement.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/base/shard.hpp"
@@ -151,12 +152,12 @@ struct Tally {
   size_t num_cut = 0;  ///< have a plan, but the machine failed before all was measured
 
   std::string text(const Batch& batch) const {
-    std::string text = fmt::format("{} of {} inputs tuned, {} had a result already, {} failed", num_tuned,
-                                   batch.items.size(), num_there, num_failed);
+    std::string text = fmt::format("{} of {} tuned, {} had a result already, {} failed", num_tuned,
+                                   counted(batch.items.size(), "input"), num_there, num_failed);
     if (num_cut > 0) text += fmt::format(", {} cut short by the machine", num_cut);
     if (batch.shard.count > 1)
-      text +=
-          fmt::format("; shard {}/{} of {} inputs", batch.shard.index, batch.shard.count, batch.num_in_all);
+      text += fmt::format("; shard {}/{} of {}", batch.shard.index, batch.shard.count,
+                          counted(batch.num_in_all, "input"));
     return text;
   }
 };

@@ -70,7 +70,7 @@ TEST_CASE("html_report: says which peers got a few calls only", "[bench]") {
   const std::string page = html_report({slow});
   CHECK(fault(page) == "");
   CHECK(page.find("<td>&gt;18.00</td>") != std::string::npos);
-  CHECK(page.find("fast: over 8 times slower than fixed_csr on 1 of 1 matrices") != std::string::npos);
+  CHECK(page.find("fast: over 8 times slower than fixed_csr on 1 of 1 matrix") != std::string::npos);
 }
 
 TEST_CASE("html_report: needs nothing from elsewhere and follows light and dark", "[bench]") {
@@ -90,12 +90,14 @@ TEST_CASE("html_report: problems get sections of their own, and none is no error
   CHECK(count(page, "<h2>") == 2);
   CHECK(page.find("No library took part") != std::string::npos);
   CHECK(page.find("2 threads (built-in guesses") != std::string::npos);
-  CHECK(page.find("1 threads (built-in guesses") == std::string::npos);
+  CHECK(page.find("1 thread (built-in guesses") == std::string::npos);
   records[1].threads = 1;
   records[1].ceilings = model::default_ceilings(1);
   const std::string of_threads = html_report(records);
   CHECK(count(of_threads, "2 threads (built-in guesses") == 1);
-  CHECK(count(of_threads, "1 threads (built-in guesses") == 1);
+  CHECK(count(of_threads, "1 thread (built-in guesses") == 1);
+  CHECK(count(of_threads, ", 2 threads, 1 matrix</h2>") == 1);
+  CHECK(count(of_threads, ", 1 thread, 1 matrix</h2>") == 1);
   CHECK(fault(html_report({})) == "");
 }
 

@@ -321,7 +321,7 @@ TEST_CASE("cli: records of missing matrices are dropped with one warning", "[cli
   const RunResult run = small.train("model").run();
   INFO(run.err);
   REQUIRE(run.ok());
-  CHECK(run.err.find("17 records in 1 groups left out") != std::string::npos);
+  CHECK(run.err.find("17 records in 1 group left out") != std::string::npos);
   CHECK(parse_file(small.path("model/model.json")).at("dataset").at("missing_records") == 17);
 }
 

@@ -8,6 +8,7 @@
 #include "apps/bench/report/speedup_chart.hpp"
 #include "apps/bench/report/summary.hpp"
 #include "apps/bench/report/table.hpp"
+#include "waco/base/counted.hpp"
 #include "waco/base/version.hpp"
 #include "waco/tune/text.hpp"
 
@@ -151,8 +152,9 @@ std::string section(std::vector<const Record*> group) {
   const Summary summary = summarize(group);
   std::sort(group.begin(), group.end(),
             [](const Record* a, const Record* b) { return a->matrix.num_nonzeros < b->matrix.num_nonzeros; });
-  return fmt::format("<h2>{}, {} threads, {} matrices</h2>\n",
-                     escape_html(schedule::to_text(summary.problem)), summary.threads, summary.num_matrices) +
+  return fmt::format("<h2>{}, {}, {}</h2>\n", escape_html(schedule::to_text(summary.problem)),
+                     counted(summary.threads, "thread"),
+                     counted(summary.num_matrices, "matrix", "matrices")) +
          fmt::format("<p class=\"soft\">{}</p>\n", escape_html(to_table(group[0]->ceilings))) +
          verdict(summary) + speedup_chart(curves_of(group, summary)) + standings_table(summary) +
          remarks(summary) + matrices_table(group, summary);

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <map>
 
+#include "waco/base/counted.hpp"
+
 namespace waco::bench {
 namespace {
 
@@ -81,8 +83,9 @@ std::vector<std::string> caveats_of(const std::vector<const Record*>& records) {
   }
   std::vector<std::string> caveats;
   if (!warned.empty())
-    caveats.push_back(fmt::format("warnings on {} of {} matrices; the first, of {}: {}", warned.size(),
-                                  records.size(), warned[0]->matrix.name, warned[0]->warnings[0]));
+    caveats.push_back(fmt::format("warnings on {} of {}; the first, of {}: {}", warned.size(),
+                                  counted(records.size(), "matrix", "matrices"), warned[0]->matrix.name,
+                                  warned[0]->warnings[0]));
   const auto tell = [&](const char* what, const std::map<std::string, int>& kinds) {
     if (kinds.size() < 2) return;
     std::string text;
@@ -99,9 +102,10 @@ std::vector<std::string> censored_notes(const Summary& summary) {
   std::vector<std::string> notes;
   for (const Standing& standing : summary.standings)
     if (standing.num_censored > 0)
-      notes.push_back(fmt::format(
-          "{}: over {:g} times slower than fixed_csr on {} of {} matrices, where a few calls are its time",
-          standing.name, kCensorRatio, standing.num_censored, standing.num_matrices));
+      notes.push_back(
+          fmt::format("{}: over {:g} times slower than fixed_csr on {} of {}, where a few calls are its time",
+                      standing.name, kCensorRatio, standing.num_censored,
+                      counted(standing.num_matrices, "matrix", "matrices")));
   return notes;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "waco/base/counted.hpp"
 #include "waco/tune/text.hpp"
 
 namespace waco::bench {
@@ -59,7 +60,7 @@ std::string origin_text(const Record& record) {
 
 std::string to_table(const model::Ceilings& ceilings) {
   std::string text =
-      fmt::format("{}, {} threads{}\n", ceilings.cpu, ceilings.threads,
+      fmt::format("{}, {}{}\n", ceilings.cpu, counted(ceilings.threads, "thread"),
                   !ceilings.measured   ? " (built-in guesses: it could not be measured)"
                   : ceilings.disturbed ? " (measured beside other work: what it can do is more)"
                                        : "");
@@ -77,9 +78,9 @@ std::string to_table(const model::Ceilings& ceilings) {
 std::string to_table(const Record& record) {
   std::string dims;
   for (const int64_t dim : record.matrix.dims) dims += fmt::format("{}{}", dims.empty() ? "" : " x ", dim);
-  std::string text = fmt::format("{}: {}, {} nonzeros, {}, {} threads, {}\n", record.matrix.name, dims,
-                                 record.matrix.num_nonzeros, schedule::to_text(record.problem),
-                                 record.threads, origin_text(record));
+  std::string text = fmt::format(
+      "{}: {}, {}, {}, {}, {}\n", record.matrix.name, dims, counted(record.matrix.num_nonzeros, "nonzero"),
+      schedule::to_text(record.problem), counted(record.threads, "thread"), origin_text(record));
   text += row("contestant", "time", "", "GFLOP/s", "over csr", "set-up", "bound", "bound by; how");
   std::vector<const Entry*> order;
   for (const Entry& entry : record.entries) order.push_back(&entry);
@@ -96,8 +97,9 @@ std::string to_table(const Record& record) {
 }
 
 std::string to_table(const Summary& summary) {
-  std::string text = fmt::format("{}, {} threads, {} matrices; geometric means of speedups\n",
-                                 schedule::to_text(summary.problem), summary.threads, summary.num_matrices);
+  std::string text =
+      fmt::format("{}, {}, {}; geometric means of speedups\n", schedule::to_text(summary.problem),
+                  counted(summary.threads, "thread"), counted(summary.num_matrices, "matrix", "matrices"));
   text += fmt::format("{:<14} {:>8} {:>14} {:>17} {:>12} {:>5} {:>10} {:>6}\n", "contestant", "matrices",
                       "over fixed_csr", "over balanced_csr", "waco over it", "bound", "best peer", "failed");
   for (const Standing& standing : summary.standings)
@@ -113,9 +115,9 @@ std::string to_table(const Summary& summary) {
                        ? "no library here has mttkrp: fixed_csr is all there is to compare with\n"
                        : "no peer took part\n");
   text += fmt::format(
-      "waco over the best peer of each matrix: {:.2f}x ({} matrices{}; best peer over fixed_csr: {:.2f}x); "
+      "waco over the best peer of each matrix: {:.2f}x ({}{}; best peer over fixed_csr: {:.2f}x); "
       "below {:.2f}: {}\n",
-      summary.waco_over_best_peer, summary.num_with_peers, rough_note(summary),
+      summary.waco_over_best_peer, counted(summary.num_with_peers, "matrix", "matrices"), rough_note(summary),
       summary.best_peer_over_fixed_csr, kClearLoss, summary.losses.size());
   for (const Loss& loss : summary.losses)
     text += fmt::format("  {} against {}: {:.2f}x\n", loss.matrix, loss.peer, loss.speedup);

@@ -7,6 +7,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "waco/base/counted.hpp"
 #include "waco/base/error.hpp"
 #include "waco/measure/statistics.hpp"
 
@@ -123,9 +124,10 @@ nlohmann::ordered_json to_json(const Summary& summary) {
 }
 
 std::string to_text(const Summary& summary) {
-  std::string text = fmt::format(
-      "{} records of {} points on {} matrices from {} originals ({} for validation)\n", summary.num_records,
-      summary.num_plans, summary.num_matrices, summary.num_originals, summary.num_validation_originals);
+  std::string text =
+      fmt::format("{} of {} on {} from {} ({} for validation)\n", counted(summary.num_records, "record"),
+                  counted(summary.num_plans, "point"), counted(summary.num_matrices, "matrix", "matrices"),
+                  counted(summary.num_originals, "original"), summary.num_validation_originals);
   for (const auto& [problem, records] : summary.per_problem)
     text += fmt::format("  {:<24}{:>9}\n", problem, records);
   text += "by status\n";

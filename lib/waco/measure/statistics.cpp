@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <numeric>
 
+#include "waco/base/counted.hpp"
 #include "waco/base/machine.hpp"
 
 namespace waco::measure {
@@ -48,11 +49,9 @@ Disturbed disturbed(const std::vector<double>& rejected_shares, int threads) {
   if (share <= kBusyShare) return {};
   const int usable = usable_threads();
   if (threads > usable)
-    return {
-        Disturbance::kSharedProcessors,
-        fmt::format(
-            "{} threads shared {} processors: {:.0f} % of the samples were thrown away, and times are off",
-            threads, usable, share * 100)};
+    return {Disturbance::kSharedProcessors,
+            fmt::format("{} shared {}: {:.0f} % of the samples were thrown away, and times are off",
+                        counted(threads, "thread"), counted(usable, "processor"), share * 100)};
   return {Disturbance::kOtherWork,
           fmt::format(
               "this machine is busy: {:.0f} % of the samples were thrown away; times may be off, run again "

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "waco/base/counted.hpp"
 #include "waco/train/metrics.hpp"
 
 namespace waco::train {
@@ -22,7 +23,7 @@ std::string row(const std::string& name, const ordered_json& metrics, int64_t nu
   for (const int points : kRegretPoints)
     text += fmt::format("{:>9.3f}", metrics.at(fmt::format("top{}_regret", points)).get<double>());
   if (const auto own = metrics.value("groups", num_groups); own != num_groups)
-    text += fmt::format("   of {} groups", own);
+    text += fmt::format("   of {}", counted(own, "group"));
   return text + "\n";
 }
 
@@ -30,9 +31,9 @@ std::string row(const std::string& name, const ordered_json& metrics, int64_t nu
 
 std::string to_table(const ordered_json& report) {
   const ordered_json& metrics = report.at("metrics");
-  std::string text =
-      fmt::format("{} groups of points, {} pairs more than 10 % apart\n",
-                  metrics.at("learned").value("groups", 0), metrics.at("learned").value("pairs", 0));
+  std::string text = fmt::format("{} of points, {} more than 10 % apart\n",
+                                 counted(metrics.at("learned").value("groups", 0), "group"),
+                                 counted(metrics.at("learned").value("pairs", 0), "pair"));
   text += fmt::format("{:<14}{:>12}{:>9}", "model", "right pairs", "tau");
   for (const int points : kRegretPoints) text += fmt::format("{:>9}", fmt::format("top {}", points));
   text += "   time of the best of the top k over the best measured\n";

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "waco/base/artifact.hpp"
+#include "waco/base/counted.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/model/conv/conv_networks.hpp"
@@ -239,9 +240,9 @@ ordered_json find_finished(const TrainingOptions& options, const TrainerOptions&
 void tell_sizes(const Data& data) {
   if (data.validation.empty())
     spdlog::warn("the datasets have no validation matrix; metrics are of the training ones");
-  spdlog::info("{}: {} groups to learn from and {} to judge by, {} records", schedule::name(data.records.op),
-               data.training.size(), data.validation.size(),
-               data.records.num_records - data.num_missing_records);
+  spdlog::info("{}: {} to learn from and {} to judge by, {}", schedule::name(data.records.op),
+               counted(data.training.size(), "group"), data.validation.size(),
+               counted(data.records.num_records - data.num_missing_records, "record"));
 }
 
 /// Trains a network that was just made, or goes on where the checkpoint ended.

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "waco/base/counted.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/machine.hpp"
 #include "waco/model/learned/extractor.hpp"
@@ -93,10 +94,9 @@ Data load_data(const DataOptions& options, const std::string& extractor, int64_t
         fmt::format("ended while preparing{}",
                     options.cache.empty() ? "" : "; what was prepared is kept for the next run"));
   if (prepared.num_missing_groups > 0)
-    spdlog::warn(
-        "{} records in {} groups left out, their matrices were not found in --matrices, or can't be used: {} "
-        "...",
-        prepared.num_missing_records, prepared.num_missing_groups, prepared.first_missing);
+    spdlog::warn("{} in {} left out, their matrices were not found in --matrices, or can't be used: {} ...",
+                 counted(prepared.num_missing_records, "record"),
+                 counted(prepared.num_missing_groups, "group"), prepared.first_missing);
   data.num_missing_records = prepared.num_missing_records;
   data.borrowed_ceilings = std::move(prepared.borrowed_ceilings);
   data.examples = std::move(prepared.examples);

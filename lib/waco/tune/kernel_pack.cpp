@@ -9,6 +9,7 @@
 #include <map>
 
 #include "waco/base/clock.hpp"
+#include "waco/base/counted.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/machine.hpp"
@@ -153,7 +154,7 @@ PackReport prepare_kernels(const TuneOptions& tuning, const PackOptions& options
   const std::vector<measure::CompileRequest> chosen = choose_kernels(tuning, options, stop);
   report.num_chosen = std::ssize(chosen);
   report.choosing_s = seconds_since(start);
-  spdlog::info("{} kernels chosen in {:.1f} s", chosen.size(), report.choosing_s);
+  spdlog::info("{} chosen in {:.1f} s", counted(chosen.size(), "kernel"), report.choosing_s);
 
   const auto compiling = Clock::now();
   Progress progress("compiling kernels", report.num_chosen);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "waco/base/counted.hpp"
 #include "waco/base/error.hpp"
 #include "waco/measure/kernel_cache.hpp"
 #include "waco/tune/decision.hpp"
@@ -100,14 +101,14 @@ void Run::refine() {
     refinement_cut_ = std::erase_if(candidates, is_open) > 0;
     if (candidates.empty()) return;  // none was ranked, and no neighbour measured
     sort_candidates(candidates);
-    spdlog::info("{} neighbours of the best measured: {:.2f}x", candidates.size() - num_before,
+    spdlog::info("{} of the best measured: {:.2f}x", counted(candidates.size() - num_before, "neighbour"),
                  candidates[0].measurement.speedup.median);
   }
 }
 
 /// In common rounds, longer than the first.
 void Run::hold_final(const std::vector<SuperSchedule>& finalists) {
-  spdlog::info("{} finalists and fixed_csr in common rounds", finalists.size());
+  spdlog::info("{} and fixed_csr in common rounds", counted(finalists.size(), "finalist"));
   const std::vector<Measurement> finals = session_->compete(finalists);
   for (const Measurement& final : finals)
     if (!final.ok() && !final.failed_verification())

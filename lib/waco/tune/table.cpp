@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "waco/base/counted.hpp"
 #include "waco/tune/result.hpp"
 #include "waco/tune/text.hpp"
 
@@ -56,8 +57,8 @@ bool is_faster(const Candidate& candidate) {
 std::string call_text(const TuneResult& result) {
   const double time_ns = result.best->time_ns.median;
   const int threads = result.best->point.compute.threads;
-  return fmt::format("{} a call on {} thread{} ({:.3g} GFLOP/s)", time_text(time_ns), threads,
-                     threads == 1 ? "" : "s", result.gflops(time_ns));
+  return fmt::format("{} a call on {} ({:.3g} GFLOP/s)", time_text(time_ns), counted(threads, "thread"),
+                     result.gflops(time_ns));
 }
 
 std::string winner(const TuneResult& result) {
@@ -82,7 +83,7 @@ std::string winner(const TuneResult& result) {
   }
   std::string repaid;
   if (const auto calls = result.break_even_calls())
-    repaid = fmt::format(", packing repaid after {} calls", *calls);
+    repaid = fmt::format(", packing repaid after {}", counted(*calls, "call"));
   return fmt::format("best: {:.2f}x over fixed_csr, {}, verified{}\n      {}\n", best.speedup.median,
                      call_text(result), repaid, schedule::to_text(best.point));
 }

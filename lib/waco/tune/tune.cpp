@@ -13,6 +13,7 @@
 #include <system_error>
 #include <vector>
 
+#include "waco/base/counted.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/measure/compiler.hpp"
@@ -162,13 +163,14 @@ void Run::search(Effort effort) {
   num_found_ = candidates.size();
   result_.num_ranked = ranking_->num_ranked();
   if (only_ranks())
-    spdlog::info("ranked {} points", result_.num_ranked);
+    spdlog::info("ranked {}", counted(result_.num_ranked, "point"));
   else if (effort == Effort::kNone)
-    spdlog::info("ranked {} points, the first to check", result_.num_ranked);
+    spdlog::info("ranked {}, the first to check", counted(result_.num_ranked, "point"));
   else
-    spdlog::info("ranked {} points, {} to measure", result_.num_ranked, num_found_);
+    spdlog::info("ranked {}, {} to measure", counted(result_.num_ranked, "point"), num_found_);
   if (result_.num_without_kernel > 0)
-    spdlog::info("{} points passed over, as their kernels are not in the cache", result_.num_without_kernel);
+    spdlog::info("{} passed over, for want of kernels in the cache",
+                 counted(result_.num_without_kernel, "point"));
 }
 
 /// Whether the answer is a prediction: nothing is compiled or run.

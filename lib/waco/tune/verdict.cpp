@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "waco/base/counted.hpp"
 #include "waco/measure/session.hpp"
 #include "waco/tune/text.hpp"
 
@@ -75,19 +76,18 @@ json or_null(const std::optional<Way>& way, int64_t calls) {
 std::string predicted_account(const Verdict& verdict) {
   const std::string repaid =
       verdict.break_even_calls
-          ? fmt::format("repaid after about {} calls", *verdict.break_even_calls)
+          ? fmt::format("repaid after about {}", counted(*verdict.break_even_calls, "call"))
           : fmt::format("never repaid: no plan is faster than CSR with {} a call", time_text(verdict.csr_ns));
   const std::string spent = fmt::format("{} were spent until here", time_text(verdict.spent_ns));
   if (!verdict.chosen)
-    return fmt::format("verdict: stay on CSR: tuning is not repaid by {} calls; predicted: {} ({})\n",
-                       verdict.calls, repaid, spent);
+    return fmt::format("verdict: stay on CSR: tuning is not repaid by {}; predicted: {} ({})\n",
+                       counted(verdict.calls, "call"), repaid, spent);
   const Way& way = *verdict.predicted;
   return fmt::format(
       "verdict, predicted as nothing was timed: {}: {} a call, CSR {}; tuning, compiling, packing and {} "
-      "calls "
       "take {}, CSR alone {}; {} ({})\n",
       verdict.pays() ? "use the plan" : "stay on CSR", time_text(way.kernel_ns), time_text(verdict.csr_ns),
-      verdict.calls, time_text(way.total_ns(verdict.calls)),
+      counted(verdict.calls, "call"), time_text(way.total_ns(verdict.calls)),
       time_text(verdict.csr_ns * static_cast<double>(verdict.calls)), repaid, spent);
 }
 
@@ -179,8 +179,8 @@ json to_json(const Verdict& verdict) {
 }
 
 std::string forecast_text(const Verdict& verdict) {
-  std::string text = fmt::format("{:>12}  {:>9}  {:>9}  {:>9}  {:>9}  predicted for {} calls\n", "effort",
-                                 "tune", "convert", "call", "total", verdict.calls);
+  std::string text = fmt::format("{:>12}  {:>9}  {:>9}  {:>9}  {:>9}  predicted for {}\n", "effort", "tune",
+                                 "convert", "call", "total", counted(verdict.calls, "call"));
   for (const Way& way : verdict.forecasts) text += way_row(way, verdict.calls, verdict.chosen);
   return text;
 }
@@ -189,12 +189,13 @@ std::string account_text(const Verdict& verdict) {
   if (!verdict.happened) return verdict.predicted ? predicted_account(verdict) : "";
   const double calls = static_cast<double>(verdict.calls);
   const double csr_ns = verdict.csr_ns * calls, all_ns = verdict.happened->total_ns(verdict.calls);
-  const std::string spent = fmt::format("tuning, packing and {} calls take {}, CSR alone {}", verdict.calls,
-                                        time_text(all_ns), time_text(csr_ns));
+  const std::string spent = fmt::format("tuning, packing and {} take {}, CSR alone {}",
+                                        counted(verdict.calls, "call"), time_text(all_ns), time_text(csr_ns));
   if (!verdict.pays()) return fmt::format("verdict: stay on CSR ({})\n", spent);
   const std::string repaid =
-      verdict.break_even_calls ? fmt::format("; packing is repaid after {} calls", *verdict.break_even_calls)
-                               : "";
+      verdict.break_even_calls
+          ? fmt::format("; packing is repaid after {}", counted(*verdict.break_even_calls, "call"))
+          : "";
   return all_ns < csr_ns ? fmt::format("verdict: use the plan: {}{}\n", spent, repaid)
                          : fmt::format("verdict: use the plan, now that it is found ({}){}\n", spent, repaid);
 }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "waco/base/content_hash.hpp"
+#include "waco/base/counted.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/dataset/dataset_file.hpp"
@@ -61,9 +62,9 @@ void join_sides(std::vector<Group>& groups) {
   }
   if (num_moved > 0)
     spdlog::warn(
-        "matrices of one original or pattern were on both sides: {} groups of {} originals go to the side of "
+        "matrices of one original or pattern were on both sides: {} of {} changed to the side of "
         "training or validation on which theirs was met first",
-        num_moved, originals.size());
+        counted(num_moved, "group"), counted(originals.size(), "original"));
 }
 
 class Loading {
