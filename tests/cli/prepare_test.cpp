@@ -42,6 +42,29 @@ TEST_CASE("cli: kernels are compiled ahead once", "[cli]") {
   CHECK(second.err.find(" 3 were there") != std::string::npos);
 }
 
+TEST_CASE("cli: compiling ahead that is stopped keeps its kernels, and the next run makes the others",
+          "[cli]") {
+  const Workspace work;
+  // The first kernel is compiled, the others only once `go` is there.
+  const Program program = prepare(work, "3").use_compiler(work.path(""), R"(is_kernel && ! is_openmp_check &&
+        ! test -e "$NOTE.go" && ! mkdir "$NOTE.first" 2> /dev/null && { : > "$NOTE"; exec sleep 50; })");
+  const SignalledRun run = signal_when(program, SIGTERM, [&](const std::string&) {
+    return std::filesystem::exists(work.path("note")) && num_kernels(work) == 2;
+  });
+  INFO(run.end.describe() << "\n" << run.err);
+  CHECK(run.in_time);
+  REQUIRE(run.end.exited);
+  CHECK(run.end.code == 7);
+  CHECK(num_kernels(work) == 2);
+
+  work.write("note.go", "");
+  const RunResult next = program.run();
+  INFO(next.err);
+  CHECK(next.ok());
+  CHECK(num_lines(next.err, "waco-tune: 2 kernels compiled") == 1);
+  CHECK(num_kernels(work) == 4);
+}
+
 TEST_CASE("cli: kernels that fail are told of, and leave the pack incomplete", "[cli]") {
   const Workspace work;
   // Compiles the check for OpenMP, and sources without $FAILS.
