@@ -1,5 +1,8 @@
 // waco-index from the command line.
+#include <algorithm>
+
 #include "../model/learned/random_model.hpp"
+#include "../train/small_dataset.hpp"
 #include "program.hpp"
 #include "waco/base/file_replacement.hpp"
 
@@ -33,12 +36,18 @@ TEST_CASE("waco-index: makes the same index twice, and one for a new model from 
   CHECK(manifest["format"] == "waco-index");
   CHECK(manifest["op"] == "spmm");
   CHECK(manifest["vertices"]["count"] == 300);
+  CHECK(manifest["max_threads"] == 2);
 
   const std::string newer = model_in(work, "newer", schedule::Op::kSpmm, 2);
   // Two threads, which are those of the machine that the index is for.
   run(waco_index()
           .with(model, "--from", work.path("a"), "-o", work.path("foreign"))
           .environment("OMP_THREAD_LIMIT", "1"));
+  const auto foreign = parse_file(work.path("foreign") + "/index.json");
+  CHECK(foreign["max_threads"] == 2);
+  CHECK(foreign["model_hash"] == manifest["model_hash"]);
+  for (const char* file : {"vertices.txt.gz", "embeddings.safetensors"})
+    CHECK(read_file(work.path("foreign") + "/" + file) == read_file(work.path("b") + "/" + file));
   run(waco_index().with(newer, "--from", work.path("a"), "-o", work.path("a")));
   const auto repaired = parse_file(work.path("a") + "/index.json");
   CHECK(repaired["vertices"]["count"] == 300);
@@ -48,6 +57,51 @@ TEST_CASE("waco-index: makes the same index twice, and one for a new model from 
                         work.path("small")));
   CHECK(parse_file(work.path("small") + "/index.json")["vertices"]["count"] == 350);
   CHECK_FALSE(fs::exists(work.path("small") + "/graph.bin"));
+}
+
+TEST_CASE("waco-index: links vertices as it is told", "[cli]") {
+  const Workspace work;
+  const std::string model = model_in(work, "model", schedule::Op::kSpmm);
+  make_index(model, work.path("usual"), 50);
+  run_well(waco_index()
+               .with(model, "--vertices", "50", "--links", "8", "--ef-construction", "40")
+               .with("-o", work.path("sparse")));
+  const auto usual = parse_file(work.path("usual/index.json"))["graph"];
+  CHECK(usual["links"] == 16);
+  CHECK(usual["ef_construction"] == 200);
+  const auto sparse = parse_file(work.path("sparse/index.json"))["graph"];
+  CHECK(sparse["links"] == 8);
+  CHECK(sparse["ef_construction"] == 40);
+  CHECK(fs::file_size(work.path("sparse/graph.bin")) < fs::file_size(work.path("usual/graph.bin")));
+}
+
+TEST_CASE("waco-index: takes no points of the matrices that a model is judged by", "[cli]") {
+  const Workspace work;
+  const std::string model = model_in(work, "model", schedule::Op::kSpmv);
+  fs::create_directory(work.path("data"));
+  const std::string dataset = train::testing::write_small_dataset(work.path("data"), 2, 5);
+  const std::vector<nlohmann::json> lines = lines_of(dataset);
+  REQUIRE(lines.size() == 11);
+  const std::string judged = lines.back().at("original");
+  std::string others;
+  for (const nlohmann::json& line : lines)
+    if (line.value("original", "") != judged) others += line.dump() + "\n";
+  const auto vertices_of = [&](const std::string& points, const std::string& name) {
+    run_well(waco_index().with(model, "--dataset", points, "--vertices", "0", "-o", work.path(name)));
+    return parse_file(work.path(name) + "/index.json").at("vertices");
+  };
+  const nlohmann::json all = vertices_of(dataset, "all");
+  const nlohmann::json without = vertices_of(work.write("others.jsonl", others), "others");
+  test::edit_manifest(model, [&](auto& manifest) {
+    manifest["dataset"]["validation_originals"] = std::vector<std::string>{judged};
+  });
+  const nlohmann::json guarded = vertices_of(dataset, "guarded");
+  CHECK(guarded.at("count") == without.at("count"));
+  CHECK(guarded.at("count").get<int>() < all.at("count").get<int>());
+  CHECK(guarded.at("sources").at(0).at("dataset") == "small.jsonl");
+  CHECK(guarded.at("sources").at(0).at("count") == guarded.at("count"));
+  CHECK(read_file(work.path("guarded") + "/vertices.txt.gz") ==
+        read_file(work.path("others") + "/vertices.txt.gz"));
 }
 
 TEST_CASE("waco-index: what can't be used is refused with the right code", "[cli]") {
