@@ -120,6 +120,10 @@ TEST_CASE("cli: waco-bench continues a file, and reports it as a page", "[cli]")
   const RunResult quiet = Program("waco-bench").with("report", file, "-q", "--threads", "1").run();
   CHECK(quiet.out == report.out);
   CHECK(quiet.err.empty());
+  const RunResult tables = run_well(Program("waco-bench").with("report", file, "--markdown"));
+  CHECK_THAT(tables.out, Catch::StartsWith("| problem | matrices |"));
+  for (const char* line : {"\n| spmv f32 | 1 |", "\n| sddmm f32 K=256 | 1 |", "\n| matrix | nonzeros |"})
+    CHECK_THAT(tables.out, Catch::Contains(line));
   check_refused(Program("waco-bench").with("report", file, "--op", "spmv"), 2, "--op");
 }
 

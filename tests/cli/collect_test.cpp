@@ -32,6 +32,9 @@ TEST_CASE("cli: a collection has every stratum, and info describes it", "[cli]")
   CHECK(summary.at("records") == 60);
   CHECK(summary.at("matrices") == 3);
   CHECK(summary.at("strata").at("fixed_csr").at("records") == 3);
+  CHECK(summary.at("against").at("common_records") ==
+        std::ranges::count_if(records, [](const json& record) { return !record.contains("disturbed"); }));
+  CHECK(summary.at("against").at("pairs") > 0);
   CHECK(summary.at("against").at("reversed_pairs") == 0);
   CHECK(info.err.empty());
   const std::string before = read_file(output);

@@ -110,6 +110,8 @@ TEST_CASE("cli: waco-train writes a model, reports its metrics and draws curves"
 
   const json judged = document_of(small.evaluate().with("--threads", "1", "--json"));
   CHECK(judged.at("metrics") == report.at("metrics"));
+  const json all = document_of(small.evaluate().with("--threads", "1", "--json", "--all"));
+  CHECK(all.at("metrics").at("learned").at("groups") == 8);
 }
 
 TEST_CASE("cli: the same command writes the same model and another seed another", "[cli]") {
