@@ -4,6 +4,7 @@
 
 #include "../model/server_ceilings.hpp"
 #include "program.hpp"
+#include "waco/base/file_replacement.hpp"
 
 using namespace waco;
 using namespace waco::cli;
