@@ -161,6 +161,24 @@ TEST_CASE("decision: finalists are close to the fastest, fastest first, at most 
   CHECK(pick_finalists({measured(timed(1, 0.9, 0.05))}, 3).empty());
 }
 
+TEST_CASE("decision: the one that took the least time is a finalist, too, whatever fixed_csr took beside it",
+          "[tune]") {
+  std::vector<Candidate> candidates{measured(timed(1, 5.5, 0.1, 1334)), measured(timed(2, 5.4, 0.1, 1334)),
+                                    measured(timed(4, 4.1, 0.1, 770)), measured(timed(8, 3.8, 0.1, 770))};
+  const auto three = pick_finalists(candidates, 3);
+  REQUIRE(three.size() == 3);
+  CHECK(three[0].compute.chunk == 1);
+  CHECK(three[1].compute.chunk == 2);
+  CHECK(three[2].compute.chunk == 4);
+  const auto two = pick_finalists(candidates, 2);
+  REQUIRE(two.size() == 2);
+  CHECK(two[0].compute.chunk == 1);
+  CHECK(two[1].compute.chunk == 4);
+  CHECK(pick_finalists(candidates, 1)[0].compute.chunk == 1);
+  candidates[2].measurement.speedup = {0.9, 0.85, 0.95};  // clearly slower than fixed_csr
+  CHECK(pick_finalists(candidates, 3)[2].compute.chunk == 8);
+}
+
 TEST_CASE("decision: finalists come first, then candidates by speed, censored, unmeasured, failed",
           "[tune]") {
   Measurement wrong = timed(1, 9, 0), censored = timed(2, 0.1, 0);

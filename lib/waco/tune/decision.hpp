@@ -21,7 +21,9 @@ struct Calls {
 double wandering_cost(const schedule::SuperSchedule& point);
 
 /// Candidates that may be the best: verified, timed to the end, not clearly slower than fixed_csr nor clearly
-/// worse than the best of them; best first, at most `limit`.
+/// worse than the best of them; best first, at most `limit`. Where that is more than one, the last of them is
+/// the one that took the least time, if it is not among the others: fixed_csr may have become slower or
+/// faster between the rounds by more than the others did.
 std::vector<schedule::SuperSchedule> pick_finalists(const std::vector<Candidate>& candidates, size_t limit,
                                                     const Calls& calls = {});
 
