@@ -97,6 +97,26 @@ TEST_CASE("read: duplicates of a symmetric file are counted by its lines", "[mat
   }
 }
 
+TEST_CASE("read: the diagonal of a symmetric file is summed whichever triangles are given", "[matrix]") {
+  const std::string first = "%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n1 1 1\n1 1 2\n";
+  CHECK(to_string(read_tensor_bytes(first + "2 1 5\n1 3 7\n", "a").tensor) ==
+        "3x3: (0,0)=3 (0,1)=5 (0,2)=7 (1,0)=5 (2,0)=7");
+  CHECK_THROWS_AS(read_tensor_bytes(first + "2 1 5\n1 2 5\n", "a"), InputError);
+}
+
+TEST_CASE("read: a zero may stand on the diagonal of a skew-symmetric file, and stays", "[matrix]") {
+  const std::string first = "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 2\n2 1 1\n";
+  CHECK(to_string(read_tensor_bytes(first + "2 2 0\n", "a").tensor) == "2x2: (0,1)=-1 (1,0)=1 (1,1)=0");
+  CHECK_THROWS_WITH(read_tensor_bytes(first + "1 1 0\n2 2 0\n", "a"), Catch::Contains("more entries"));
+  CHECK_THROWS_WITH(read_tensor_bytes(first + "2 2 1e-300\n", "a"), Catch::Contains("a diagonal entry"));
+}
+
+TEST_CASE("read: a .tns is no Matrix Market file without its first line, whatever it begins with",
+          "[matrix]") {
+  CHECK(to_string(read_tensor_bytes("3 3 1\n1 2 5\n", "a.tns").tensor) == "3x3: (0,1)=5 (2,2)=1");
+  CHECK_THROWS_AS(read_tensor_bytes("3 3 1\n1 2 5\n", "a.mtx"), InputError);
+}
+
 TEST_CASE("read: bytes in memory give what the file gives", "[matrix]") {
   for (const char* file : {"two_gzip_members.mtx", "order_3.tns", "byte_order_mark.mtx"}) {
     const fs::path path = kFolder / file;

@@ -30,6 +30,15 @@ int64_t index_of(std::string_view token) {
   return index;
 }
 
+/// Of a token that is a value.
+double value_of(std::string_view token) {
+  const std::string text = std::string(token) + '\n';
+  const char* p = text.c_str();
+  double value = 0;
+  parse_value(p, value);
+  return value;
+}
+
 /// The fault of one index, "" when it has none.
 std::string index_fault(std::string_view token, const EntryFormat& format, int mode) {
   const std::string name = mode_name(format.order, mode);
@@ -105,7 +114,8 @@ std::string describe_fault(std::string_view line, const EntryFormat& format) {
                        in_quotes(tokens[expected]), expected,
                        format.has_value ? "" : ", or write 'real' for 'pattern' in the first line");
   }
-  if (format.symmetry == Symmetry::kSkewSymmetric && index_of(tokens[0]) == index_of(tokens[1])) {
+  if (format.symmetry == Symmetry::kSkewSymmetric && index_of(tokens[0]) == index_of(tokens[1]) &&
+      value_of(tokens[order]) != 0) {
     return "a diagonal entry in a skew-symmetric matrix; remove it, or write 'general' and both triangles";
   }
   return "";

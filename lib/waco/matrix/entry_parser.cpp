@@ -94,7 +94,7 @@ void EntryChunk::parse_lines(const char* p, const char* end, const EntryFormat& 
   }
 }
 
-/// Stores an entry and its mirror image; false for a diagonal entry of a skew-symmetric matrix.
+/// Stores an entry and its mirror image; false for a diagonal entry of a skew-symmetric matrix that is not 0.
 template <int kOrder>
 inline bool EntryChunk::append(const std::array<int64_t, 3>& index, double value, Symmetry symmetry) {
   const auto position = static_cast<size_t>(size_);
@@ -105,7 +105,7 @@ inline bool EntryChunk::append(const std::array<int64_t, 3>& index, double value
   if (!(std::abs(value) <= std::numeric_limits<float>::max()))
     ++(std::isfinite(value) ? summary_.num_beyond_f32 : summary_.num_not_finite);
   if (symmetry == Symmetry::kGeneral) return true;
-  if (index[0] == index[1]) return symmetry == Symmetry::kSymmetric;
+  if (index[0] == index[1]) return symmetry == Symmetry::kSymmetric || value == 0;
   (index[0] > index[1] ? summary_.has_lower : summary_.has_upper) = true;
   coords_[0][position + 1] = index[1] - 1;
   coords_[1][position + 1] = index[0] - 1;

@@ -56,8 +56,9 @@ int64_t largest(const std::vector<int64_t>& column, int threads) {
 }
 
 /// Whether a matrix looks like the body of a Matrix Market file whose first lines are lost: the first entry
-/// would be its size line.
-bool is_headless_matrix_market(const SparseTensor& tensor) {
+/// would be its size line. What is named a .tns is one.
+bool is_headless_matrix_market(const std::string& name, const SparseTensor& tensor) {
+  if (name.ends_with(".tns") || name.ends_with(".tns.gz")) return false;
   const int64_t count = tensor.num_nonzeros();
   return tensor.order() == 2 && count > 1 && tensor.values[0] == static_cast<double>(count - 1) &&
          tensor.coords[0][0] + 1 == tensor.dims[0] && tensor.coords[1][0] + 1 == tensor.dims[1];
@@ -79,7 +80,7 @@ ReadResult read_frostt(TextReader& text, const ReadOptions& options) {
   for (size_t mode = 0; mode < tensor.dims.size(); ++mode) {
     tensor.dims[mode] = largest(tensor.coords[mode], options.threads) + 1;
   }
-  if (is_headless_matrix_market(tensor)) {
+  if (is_headless_matrix_market(text.name(), tensor)) {
     throw InputError(
         text.name(), 0,
         "looks like a Matrix Market file without its first line; put '%%MatrixMarket matrix coordinate "

@@ -110,13 +110,22 @@ void read_size_line(TextReader& text, std::string_view line, Header& header) {
   }
 }
 
-/// Lines that were summed into others: mirror images, which were too, count with their lines.
-int64_t num_duplicate_lines(const Header& header, const EntryCounts& counts, int64_t num_merged,
-                            const SparseTensor& tensor) {
-  if (header.symmetry == Symmetry::kGeneral || num_merged == 0) return num_merged;
+/// Lines that were summed into others.
+struct Duplicates {
+  int64_t num_lines = 0;      ///< mirror images, which were summed, too, count with their lines
+  bool off_diagonal = false;  ///< some stand off the diagonal, in a symmetric file
+};
+
+/// Of the `expanded` entries that the lines stand for.
+Duplicates find_duplicates(const Header& header, const EntryCounts& counts, int64_t expanded,
+                           const SparseTensor& tensor) {
+  const int64_t num_merged = expanded - tensor.num_nonzeros();
+  if (header.symmetry == Symmetry::kGeneral || num_merged == 0) return {num_merged, false};
   int64_t diagonal = 0;
   for (size_t p = 0; p < tensor.values.size(); ++p) diagonal += tensor.coords[0][p] == tensor.coords[1][p];
-  return counts.num_entries - (tensor.num_nonzeros() + diagonal) / 2;
+  const int64_t diagonal_lines = 2 * counts.num_entries - expanded;
+  return {counts.num_entries - (tensor.num_nonzeros() + diagonal) / 2,
+          num_merged > diagonal_lines - diagonal};
 }
 
 /// What reading did beyond storing the lines.
@@ -136,7 +145,6 @@ std::vector<std::string> describe(const Header& header, const EntryCounts& count
 struct Body {
   EntryCounts counts;
   int64_t expanded = 0;  ///< entries with their mirror images
-  int64_t num_merged = 0;
 };
 
 void check_complete(const TextReader& text, const Header& header, int64_t size_line,
@@ -159,8 +167,7 @@ Body read_narrow_body(TextReader& text, const Header& header, const EntryFormat&
   body.counts = read_entries(text, format, header.num_entries, options, buckets);
   check_complete(text, header, size_line, body.counts);
   body.expanded = buckets.num_entries();
-  body.num_merged = buckets.sort_into(tensor);
-  if (body.num_merged > 0) sort_and_merge(tensor, options.threads);
+  if (buckets.sort_into(tensor) > 0) sort_and_merge(tensor, options.threads);
   return body;
 }
 
@@ -172,7 +179,7 @@ Body read_wide_body(TextReader& text, const Header& header, const EntryFormat& f
   body.counts = read_entries(text, format, header.num_entries, likely_text_bytes, options, tensor);
   check_complete(text, header, size_line, body.counts);
   body.expanded = tensor.num_nonzeros();
-  body.num_merged = sort_and_merge(tensor, options.threads);
+  sort_and_merge(tensor, options.threads);
   return body;
 }
 
@@ -219,19 +226,19 @@ ReadResult read_matrix_market(TextReader& text, int64_t likely_text_bytes, const
   SparseTensor& tensor = result.tensor;
   tensor.dims = {header.num_rows, header.num_cols};
   tensor.coords.resize(2);
-  const auto [counts, expanded, num_merged] =
+  const auto [counts, expanded] =
       EntryBuckets::fits(format.dims)
           ? read_narrow_body(text, header, format, options, tensor)
           : read_wide_body(text, header, format, likely_text_bytes, options, tensor);
   check_limit(text, tensor.num_nonzeros(), options);
-  if (num_merged > 0 && counts.has_lower && counts.has_upper) {
+  const Duplicates duplicates = find_duplicates(header, counts, expanded, tensor);
+  if (duplicates.off_diagonal && counts.has_lower && counts.has_upper) {
     throw InputError(
         text.name(), 1,
         "declared symmetric, yet entries stand on both sides of the diagonal and some twice; keep one "
         "triangle, or write 'general' in the first line");
   }
-  const int64_t num_duplicates = num_duplicate_lines(header, counts, num_merged, tensor);
-  result.notes = describe(header, counts, expanded, num_duplicates);
+  result.notes = describe(header, counts, expanded, duplicates.num_lines);
   return result;
 }
 
