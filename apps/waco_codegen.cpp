@@ -79,12 +79,14 @@ bool parse(int argc, char** argv, Options& options) {
   return parse_command_line(app, argc, argv, options.common);
 }
 
-/// So many threads instead of the schedule's own.
+/// So many threads instead of the schedule's own; a serial one has no loop to divide.
 void set_threads(Job& job, int threads) {
   if (job.kind == codegen::KernelKind::kFixedCsr) {
     job.point = schedule::csr_point(job.point.problem, threads);
   } else {
     job.point = schedule::with_threads(job.point, threads);
+    if (std::max(1, job.point.compute.threads) != threads)
+      spdlog::warn("the schedule is serial, so that its kernel runs on one thread, not on {}", threads);
   }
 }
 

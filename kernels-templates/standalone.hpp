@@ -173,6 +173,10 @@ extern "C" int waco_abi_version(void) {
   return WACO_ABI_VERSION;
 }
 
+extern "C" const char* waco_plan_text(void) {
+  return WACO_PLAN_TEXT;
+}
+
 extern "C" int waco_create_coo(const int64_t* dims, int64_t nnz, const int64_t* const* coords,
                                const void* values, int32_t threads, int64_t rhs, waco_handle** handle) {
   if (!handle) return WACO_BAD_ARGUMENT;
@@ -289,7 +293,8 @@ extern "C" int waco_update_values(waco_handle* handle, const void* values) {
 }
 
 extern "C" int waco_unpack_values(const waco_handle* handle, const void* stored, void* values) {
-  if (!handle || ((!stored || !values) && handle->a.num_nonzeros > 0)) return WACO_BAD_ARGUMENT;
+  if (!handle) return WACO_BAD_ARGUMENT;
+  if (handle->a.num_nonzeros > 0 && (!stored || !values || stored == values)) return WACO_BAD_ARGUMENT;
   waco_take_values(&handle->a, stored, values, handle->threads);
   return WACO_OK;
 }

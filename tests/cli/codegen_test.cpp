@@ -99,4 +99,6 @@ TEST_CASE("cli: waco-codegen writes for the threads it is told", "[cli]") {
   CHECK(plan_of(parallel, "8") == "spmv f32 | A: i:U k:C | loop: i k | par: i static x8");
   CHECK(plan_of(parallel, "1") == serial);
   CHECK(plan_of(serial, "8") == serial);
+  CHECK_THAT(waco_codegen().with("--schedule", serial, "--threads", "8").run().err,
+             Catch::Contains("the schedule is serial"));
 }

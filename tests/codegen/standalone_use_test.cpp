@@ -2,6 +2,7 @@
 // wrong.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <map>
@@ -98,6 +99,7 @@ int main(void) {
 #define WACO_DECLARATIONS_ONLY
 #include "kernel.cpp"
 #include <dlfcn.h>
+#include <string.h>
 int main(void) {
   void* library = dlopen("./libkernel.so", RTLD_NOW);
   if (!library) return 1;
@@ -105,7 +107,9 @@ int main(void) {
   const auto run = (decltype(&waco_run))dlsym(library, "waco_run");
   const auto unpack = (decltype(&waco_unpack_values))dlsym(library, "waco_unpack_values");
   const auto destroy = (decltype(&waco_destroy))dlsym(library, "waco_destroy");
-  if (!create || !run || !unpack || !destroy) return 2;
+  const auto plan_text = (decltype(&waco_plan_text))dlsym(library, "waco_plan_text");
+  if (!create || !run || !unpack || !destroy || !plan_text) return 2;
+  if (strncmp(plan_text(), "sddmm f64 K=2 | A: ", 19) != 0) return 6;
   const int64_t dims[] = {3, 3}, rows[] = {2, 0, 1}, columns[] = {1, 2, 0};
   const int64_t* coords[] = {rows, columns};
   const double values[] = {3, 1, 2}, b[] = {1, 2, 3, 4, 5, 6}, c[] = {1, 1, 2, 0, 0, 3};
@@ -113,6 +117,7 @@ int main(void) {
   waco_handle* handle;
   if (create(dims, 3, coords, values, 0, 2, &handle)) return 3;
   if (run(handle, b, c, stored) || unpack(handle, stored, result)) return 4;
+  if (unpack(handle, stored, stored) != 1) return 7; /* they would overlap */
   destroy(handle);
   dlclose(library);
   return result[0] == 3 * 10 && result[1] == 1 * 6 && result[2] == 2 * 7 ? 0 : 5;
@@ -124,6 +129,11 @@ int main(void) {
   REQUIRE(succeeds(folder, "gcc -c main.c && g++ -fopenmp main.o kernel.o -o main"));
   CHECK(succeeds(folder, "./main"));
   REQUIRE(succeeds(folder, "g++ -std=c++17 load.cpp -ldl -o load"));
+  CHECK(succeeds(folder, "./load"));
+  const auto library = std::ranges::find_if(
+      commands, [](const std::string& command) { return command.find(" -shared ") != std::string::npos; });
+  REQUIRE(library != commands.end());
+  REQUIRE(succeeds(folder, *library + " -fvisibility=hidden"));
   CHECK(succeeds(folder, "./load"));
 }
 

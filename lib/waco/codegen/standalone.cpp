@@ -157,7 +157,8 @@ std::string fits(const SuperSchedule& point, const Binding& binding, int64_t mos
       limits.push_back(fmt::format("whole blocks of {} {}", format.split[m], counted));
   }
   if (binding.pos_bytes == 4) limits.push_back("fewer than 2^31 stored positions");
-  if (format.sort_window > 1) limits.push_back("fewer than 2^31 rows");
+  if (format.sort_window > 1)
+    limits.push_back(fmt::format("up to {} rows", (INT32_MAX / format.split[0] - 1) * format.split[0]));
   if (format.clustered()) limits.push_back("up to 2^30 rows, columns and nonzeros");
   if (stores_fill(format))
     limits.push_back(fmt::format("up to {} values stored per nonzero (beyond 256 MB)", most_fill));
