@@ -7,9 +7,11 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <fstream>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "../scoped_address_limit.hpp"
 #include "../scoped_variable.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
@@ -237,6 +239,15 @@ TEST_CASE("machine: threads run on at most as many cores, and one core after the
   }
   CHECK(num_cores(2 * all) == num_cores(all));
   CHECK(num_cores(all) <= describe_machine().num_cores);
+}
+
+TEST_CASE("machine: what a limit of the address space leaves counts, for this process", "[base]") {
+  constexpr int64_t kLeft = int64_t{256} << 20;
+  const int64_t before = available_memory_bytes();
+  const ScopedAddressLimit limit(kLeft);
+  CHECK(available_memory_bytes() <= kLeft);
+  CHECK_THROWS_AS(require_memory(2 * kLeft), std::bad_alloc);
+  if (before > 4 * kLeft) CHECK(free_memory_bytes() > kLeft);
 }
 
 TEST_CASE("machine: the least cgroup quota on the way to the root counts", "[base]") {

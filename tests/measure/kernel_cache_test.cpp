@@ -2,11 +2,13 @@
 #include "waco/measure/kernel_cache.hpp"
 
 #include <dlfcn.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -205,6 +207,25 @@ TEST_CASE("kernel_cache: a folder that can't be written to is read, and new kern
   CHECK(cache.get(answer(3), 60).from_cache);
   const KernelCache reading(compiler(), "/proc/self/task", {}, Compiling::kNever);
   CHECK_FALSE(reading.get(answer(3), 60).ok());
+}
+
+TEST_CASE("kernel_cache: a folder without room is read, and new kernels go elsewhere", "[measure]") {
+  const OneEntry entry;
+  const fs::path folder = entry.cache.folder();
+  CHECK(KernelCache(compiler(), folder).keeps_new_kernels());
+  struct rlimit before {};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const struct rlimit none { 4096, before.rlim_max };
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &none) == 0);
+  {
+    const KernelCache full(compiler(), folder);
+    CHECK_FALSE(full.keeps_new_kernels());
+    CHECK(full.get(answer(42), 60).library == entry.library);
+  }
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+  std::signal(SIGXFSZ, handler);
+  CHECK(std::distance(fs::directory_iterator(folder), {}) == 2);  // nothing but the entry
 }
 
 TEST_CASE("kernel_cache: kernels of a folder that may only be read are taken from there", "[measure]") {

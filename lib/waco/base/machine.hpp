@@ -105,7 +105,12 @@ int num_l3_caches(int threads);
 /// `threads` where that is not known.
 int num_cores(int threads);
 
-/// Bytes that can still be allocated: free memory and the cgroup's limit, whichever is less.
+/// Bytes that processes, such as children of this one, can still fill: free memory and what is left below the
+/// cgroup's limit, whichever is less.
+int64_t free_memory_bytes();
+
+/// Bytes that this process can still allocate: free_memory_bytes() and what is left of its address space
+/// (ulimit -v), whichever is less.
 int64_t available_memory_bytes();
 
 /// Throws std::bad_alloc where so many bytes are not available: the system would end the process without a

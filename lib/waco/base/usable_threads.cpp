@@ -1,7 +1,9 @@
-// What of the machine this process may use: affinity, cgroup limits, OMP_NUM_THREADS and OMP_THREAD_LIMIT.
+// What of the machine this process may use: affinity, cgroup limits, OMP_NUM_THREADS and OMP_THREAD_LIMIT,
+// limit of its address space.
 #include <fmt/format.h>
 #include <omp.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -144,6 +146,16 @@ int64_t cgroup_free_memory(const fs::path& root, std::string_view groups) {
   return least >= 9.2e18 ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(least);
 }
 
+/// What is left of this process's address space below its limit (ulimit -v); max() without one.
+int64_t free_address_space() {
+  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= static_cast<rlim_t>(kAny)) return kAny;
+  const double pages = number(first_line("/proc/self/statm")).value_or(0);  // the first number is of all
+  const int64_t used = static_cast<int64_t>(pages) * ::sysconf(_SC_PAGESIZE);
+  return std::max<int64_t>(0, static_cast<int64_t>(limit.rlim_cur) - used);
+}
+
 /// Owns a loaded topology.
 class Topology {
  public:
@@ -262,7 +274,7 @@ int num_cores(int threads) {
   return cores > 0 ? cores : threads;
 }
 
-int64_t available_memory_bytes() {
+int64_t free_memory_bytes() {
   int64_t available = static_cast<int64_t>(::sysconf(_SC_AVPHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
   std::ifstream stream("/proc/meminfo");
   for (std::string line; std::getline(stream, line);) {
@@ -270,6 +282,10 @@ int64_t available_memory_bytes() {
     available = std::strtoll(line.c_str() + std::string_view("MemAvailable:").size(), nullptr, 10) * 1024;
   }
   return std::min(available, cgroup_free_memory("/sys/fs/cgroup", own_groups()));
+}
+
+int64_t available_memory_bytes() {
+  return std::min(free_memory_bytes(), free_address_space());
 }
 
 void require_memory(int64_t bytes) {

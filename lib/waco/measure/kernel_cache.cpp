@@ -10,8 +10,10 @@
 #include <atomic>
 #include <cerrno>
 #include <exception>
+#include <fstream>
 #include <map>
 #include <mutex>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
@@ -62,13 +64,18 @@ class BuildFolder {
   fs::path path_;
 };
 
-/// Whether new ones can be made in it, unless its disk is full, of which whoever makes one tells. Asked by
-/// doing it: what modes say is not all that decides.
+/// Whether new ones can be made in it, and there is room for them, which a quota may forbid. Asked by doing
+/// it: what modes say is not all that decides.
 bool takes_entries(const fs::path& folder) {
+  constexpr size_t kBytes = 1 << 16;  // a large kernel and its source
   const fs::path trial = temporary_name(folder / "trial");
-  if (::mkdir(trial.c_str(), 0700) != 0) return errno == ENOSPC || errno == EDQUOT;
-  ::rmdir(trial.c_str());
-  return true;
+  if (::mkdir(trial.c_str(), 0700) != 0) return false;
+  std::ofstream file(trial / "entry", std::ios::binary);
+  file << std::string(kBytes, '.');
+  file.close();  // network file systems tell only now
+  std::error_code ignored;
+  fs::remove_all(trial, ignored);
+  return file.good();
 }
 
 /// Whether the file system of a folder is mounted noexec: no library is loaded from there.
@@ -102,7 +109,7 @@ void warn_once(const std::string& text) {
 
 int num_compilers() {
   constexpr int64_t kEach = int64_t{512} << 20;
-  return static_cast<int>(std::clamp<int64_t>(available_memory_bytes() / kEach, 1, usable_threads()));
+  return static_cast<int>(std::clamp<int64_t>(free_memory_bytes() / kEach, 1, usable_threads()));
 }
 
 KernelCache::KernelCache(Compiler compiler, fs::path folder, CacheLimit limit, Compiling compiling)
@@ -119,8 +126,10 @@ KernelCache::KernelCache(Compiler compiler, fs::path folder, CacheLimit limit, C
   new_folder_ = folder_;
   if (!folder_.empty() && (compiling_ == Compiling::kNever || takes_entries(folder_))) return;
   if (!folder_.empty())
-    warn_once(fmt::format("{}: can't be written to; kernels that it lacks are not kept for later runs",
-                          folder_.string()));
+    warn_once(
+        fmt::format("{}: can't be written to, or has no room; kernels that it lacks are not kept for "
+                    "later runs (XDG_CACHE_HOME names another place)",
+                    folder_.string()));
   new_folder_ = temporary_kernels();
   make_private_folder(new_folder_);
   if (refuses_libraries(new_folder_))
@@ -193,8 +202,10 @@ std::vector<CompiledKernel> KernelCache::get_all(const std::vector<CompileReques
   std::vector<std::thread> pool;
   const size_t num_threads = std::min<size_t>(distinct.size(), static_cast<size_t>(std::max(threads, 1)));
   try {
+    pool.reserve(num_threads);
     for (size_t t = 1; t < num_threads; ++t) pool.emplace_back(work);
   } catch (const std::system_error&) {  // no more threads are to be had: those that are there do it all
+  } catch (const std::bad_alloc&) {     // or no memory for them
   }
   work();
   for (std::thread& thread : pool) thread.join();
