@@ -96,6 +96,13 @@ TEST_CASE("candidate_run: the limit of timing allows for how slow the candidates
   CHECK(slow[0].measurement.ok());
 }
 
+TEST_CASE("candidate_run: clustering rows has the time that it may take on one thread", "[measure]") {
+  constexpr int64_t kNonzeros = 100000000;
+  const schedule::SuperSchedule given = schedule::csr_point(kSpmv, 2);
+  CHECK(preparation_limit_s(given, kNonzeros, 5, 0.5) == Approx(10));
+  CHECK(preparation_limit_s(schedule::clustered(given, 0), kNonzeros, 5, 0.5) >= 10 + 2 * kNonzeros * 180e-9);
+}
+
 TEST_CASE("candidate_run: a crash while a group is timed is traced to its candidate", "[measure]") {
   Group group;
   // Right twice, while it is verified; dead once it is timed.

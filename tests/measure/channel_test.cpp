@@ -8,6 +8,7 @@
 
 #include "small_tensors.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/machine.hpp"
 #include "waco/measure/protocol.hpp"
 #include "waco/measure/tensor_memory.hpp"
 
@@ -59,6 +60,17 @@ TEST_CASE("tensor_memory: a tensor reads back unchanged", "[measure]") {
     CHECK(read.dims == tensor.dims);
     CHECK(read.coords == tensor.coords);
     CHECK(read.values == tensor.values);
+  }
+}
+
+TEST_CASE("tensor_memory: copies that there is no memory for are not begun", "[measure]") {
+  const int64_t free = free_memory_bytes();
+  // Of a matrix 16 bytes a nonzero in the file, or 24 where coordinates are wide, and 24 in the worker.
+  CHECK(TensorMemory(testing::random_tensor({9, 7}, 0)).bytes() == 64);
+  CHECK(copy_bytes({9, 7}, 10) == 240);
+  for (const int64_t wide : {int64_t{1000}, int64_t{1} << 40}) {
+    CHECK_THROWS_AS(check_copies_fit({1000, wide}, free / 20), TooLargeError);
+    CHECK_NOTHROW(check_copies_fit({1000, wide}, free / 100));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <csignal>
 
+#include "../scoped_address_limit.hpp"
 #include "small_tensors.hpp"
 #include "spmv_source.hpp"
 #include "waco/base/error.hpp"
@@ -209,6 +210,40 @@ TEST_CASE("session: a kernel far slower than fixed_csr is recorded as at least t
   CHECK_FALSE(result.significantly_faster());
   CHECK(result.samples_ns.size() == 1);
   CHECK(result.median_ns() > 4 * baseline_ns);
+}
+
+TEST_CASE("session: a slow fixed_csr is not called once more to see how slow it is", "[measure]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "calls";
+  MeasureOptions options = quick_options();
+  options.baseline_source = testing::spmv_source("usleep(50000); if (FILE* f = fopen(\"" + file.string() +
+                                                 "\", \"a\")) { fputc('.', f); fclose(f); }");
+  Session session(matrix_a(), kSpmv, options);
+  CHECK(session.baseline().ok());
+  // Twice to be verified, in three rounds, and to be checked after that.
+  CHECK(read_file(file).size() == 6);
+}
+
+#if !defined(__SANITIZE_ADDRESS__)  // which needs terabytes of address space
+TEST_CASE("session: a worker keeps to a lower limit of the job's address space", "[measure]") {
+  const ScopedAddressLimit limit(int64_t{4} << 30);
+  Session session(matrix_a(), kSpmv, quick_options());
+  const Measurement result =
+      measure_spmv(session, "rlimit own; getrlimit(RLIMIT_AS, &own); if (own.rlim_cur > " +
+                                std::to_string(limit.bytes()) + "ull) return 2;");
+  INFO(result.message);
+  CHECK(result.ok());
+}
+#endif
+
+TEST_CASE("session: what a worker needs for each nonzero has to fit", "[measure]") {
+  const int64_t free = free_memory_bytes();
+  // Of spmv 24 bytes, its copy of the tensor; of sddmm also results and what they are compared with.
+  const Problem sddmm{Op::kSddmm, ValueType::kF32, 1};
+  CHECK_THROWS_AS(check_operands_fit(kSpmv, {1000, 1000}, free / 12), Unmeasurable);
+  CHECK_NOTHROW(check_operands_fit(kSpmv, {1000, 1000}, free / 48));
+  CHECK_THROWS_AS(check_operands_fit(sddmm, {1000, 1000}, free / 30), Unmeasurable);
+  CHECK_NOTHROW(check_operands_fit(sddmm, {1000, 1000}, free / 120));
 }
 
 TEST_CASE("session: finalists compete in the same rounds", "[measure]") {

@@ -16,6 +16,7 @@ inline std::string spmv_source(const std::string& before, const std::string& row
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 extern "C" int waco_kernel(const waco_storage* a, const waco_call* call) {
   const int32_t* pos = (const int32_t*)a->level[1].pos;

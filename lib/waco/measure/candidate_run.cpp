@@ -20,16 +20,21 @@ using Reply = WorkerProcess::Reply;
 constexpr int64_t kLibraries = int64_t{8} << 30, kArena = int64_t{64} << 20;
 /// For the worker's start: dense operands and reference results.
 constexpr double kStartLimit_s = 900;
-/// Calls that any candidate gets while it is timed, however slow it is: three rounds with an untimed call
-/// each, and some to spare.
+/// Calls that any candidate, and fixed_csr, gets while it is timed, however slow it is: three rounds with an
+/// untimed call each, and some to spare.
 constexpr double kTimedCalls = 10;
 
-/// Bytes of address space that the worker may take; 0: any.
-int64_t memory_limit(int threads) {
+/// Of a nonzero, for finding the order of clustered rows, which one thread does: 18 to 180 ns were measured
+/// (docs/performance.md, "Reading and packing").
+constexpr double kClusteringLimit_s = 400e-9;
+
+/// Bytes of address space that the worker may take, in which it also maps so many that are in memory already;
+/// 0: any.
+int64_t memory_limit(int threads, int64_t mapped_bytes) {
 #if defined(__SANITIZE_ADDRESS__)
   return 0;  // its shadow memory takes terabytes of address space
 #endif
-  return available_memory_bytes() / 10 * 9 + kLibraries + threads * (kArena + kThreadStackBytes);
+  return free_memory_bytes() / 10 * 9 + mapped_bytes + kLibraries + threads * (kArena + kThreadStackBytes);
 }
 
 /// Ends the threads of this process that wait for its next parallel region: with OMP_WAIT_POLICY=active they
@@ -78,10 +83,18 @@ void apply_censored(double run_ns, double baseline_ns, Measurement& measurement)
 
 }  // namespace
 
+double preparation_limit_s(const schedule::SuperSchedule& point, int64_t num_nonzeros,
+                           double candidate_limit_s, double fixed_csr_s) {
+  const double clustering_s =
+      point.format.clustered() ? kClusteringLimit_s * static_cast<double>(num_nonzeros) : 0;
+  return candidate_limit_s + 10 * fixed_csr_s + clustering_s;
+}
+
 CandidateRunner::CandidateRunner(const matrix::SparseTensor& tensor, const schedule::Problem& problem,
                                  int threads, const MeasureOptions& options,
                                  std::function<Candidate(int)> compile_baseline)
     : problem_(problem),
+      num_nonzeros_(tensor.num_nonzeros()),
       threads_(threads),
       options_(options),
       compile_baseline_(std::move(compile_baseline)),
@@ -97,7 +110,7 @@ json CandidateRunner::open_command() const {
   open["reference_limit"] = options_.reference_limit;
   open["single_run_ns"] = options_.single_run_ns;
   open["threads"] = threads_;
-  open["memory_limit_bytes"] = memory_limit(threads_);
+  open["memory_limit_bytes"] = memory_limit(threads_, memory_.bytes());
   return open;
 }
 
@@ -118,10 +131,12 @@ void CandidateRunner::set_baseline(Candidate& baseline) {
   end_waiting_threads();
   const auto start = std::chrono::steady_clock::now();
   worker_->send(request);
-  while ((reply = worker_->receive(message, kStartLimit_s, options_.stop)) == Reply::kMessage) {
+  double limit_s = kStartLimit_s;
+  while ((reply = worker_->receive(message, limit_s, options_.stop)) == Reply::kMessage) {
     if (message.at("event") == "result") {
       const auto preparation = message.at("preparation").get<Preparation>();
       baseline_preparation_s_ = seconds_since(start);
+      limit_s += kTimedCalls * preparation.first_run_ns * 1e-9;
       apply(preparation, baseline.measurement);
       baseline.needed_pos_bytes = preparation.needed_pos_bytes;
       baseline.unloadable = preparation.unloadable;
@@ -139,7 +154,7 @@ void CandidateRunner::set_baseline(Candidate& baseline) {
     baseline.done = true;
     return;
   }
-  lose(baseline, reply, kStartLimit_s);
+  lose(baseline, reply, limit_s);
 }
 
 bool CandidateRunner::start() {
@@ -183,9 +198,9 @@ void CandidateRunner::run(std::vector<Candidate*> group, const TimingOptions& ti
 /// (`again`) the first of the group answers for it.
 bool CandidateRunner::run_once(const std::vector<Candidate*>& group, const TimingOptions& timing,
                                double censor_ratio, bool again) {
-  const double each_s = options_.candidate_limit_s + 10 * baseline_preparation_s_;
   const auto count = static_cast<double>(group.size());
-  double timing_s = each_s + (count + 1) * (8 * timing.budget_s + 100 * baseline_ns_ * 1e-9);
+  double timing_s = options_.candidate_limit_s + 10 * baseline_preparation_s_ +
+                    (count + 1) * (8 * timing.budget_s + 100 * baseline_ns_ * 1e-9);
   json request = {{"command", "measure"}};
   request["contestants"] = json::array();
   for (const Candidate* candidate : group) request["contestants"].push_back(candidate->contestant);
@@ -197,7 +212,10 @@ bool CandidateRunner::run_once(const std::vector<Candidate*>& group, const Timin
   Candidate* current = again ? group[0] : nullptr;
   size_t num_prepared = 0;
   for (;;) {
-    const double limit_s = num_prepared == group.size() ? timing_s : each_s;
+    const double limit_s = num_prepared == group.size()
+                               ? timing_s
+                               : preparation_limit_s(group[num_prepared]->contestant.point, num_nonzeros_,
+                                                     options_.candidate_limit_s, baseline_preparation_s_);
     json message;
     const Reply reply = worker_->receive(message, limit_s, options_.stop);
     if (reply != Reply::kMessage) {

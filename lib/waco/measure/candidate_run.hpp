@@ -23,6 +23,12 @@ struct Candidate {
   bool needs_compiling() const { return unloadable || needed_pos_bytes != 0; }
 };
 
+/// Seconds that packing, running and checking a candidate of a tensor with so many nonzeros may take:
+/// `candidate_limit_s` of the options, ten times what fixed_csr took, and where rows are clustered what
+/// finding their order may take.
+double preparation_limit_s(const schedule::SuperSchedule& point, int64_t num_nonzeros,
+                           double candidate_limit_s, double fixed_csr_s);
+
 /// Owns the worker. The baseline is set once; it is prepared again in every new worker.
 class CandidateRunner {
  public:
@@ -49,6 +55,7 @@ class CandidateRunner {
   nlohmann::json open_command() const;
 
   const schedule::Problem problem_;
+  const int64_t num_nonzeros_;
   const int threads_;
   const MeasureOptions& options_;
   const std::function<Candidate(int)> compile_baseline_;

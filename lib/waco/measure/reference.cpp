@@ -107,7 +107,9 @@ void Reference::compute_rows(const matrix::SparseTensor& tensor, const DenseOper
   terms_.assign(static_cast<size_t>(num_rows_), 0);
   if (sampled) row_sums_.assign(static_cast<size_t>(num_rows_), 0.0);
 
-#pragma omp parallel for schedule(dynamic, 64) num_threads(threads_)
+  // Few rows are spread over all threads.
+  const int64_t chunk = std::clamp<int64_t>(num_rows_ / (int64_t{8} * threads_), 1, 64);
+#pragma omp parallel for schedule(dynamic, chunk) num_threads(threads_)
   for (int64_t r = 0; r < num_rows_; ++r) {
     double* expected = expected_.data() + r * num_columns;
     double row_sum = 0;

@@ -15,6 +15,7 @@
 #include "waco/measure/kernel_cache.hpp"
 #include "waco/measure/operands.hpp"
 #include "waco/measure/requests.hpp"
+#include "waco/measure/tensor_memory.hpp"
 
 namespace waco::measure {
 
@@ -38,19 +39,26 @@ void check_operands_fit(const schedule::Problem& problem, const std::vector<int6
   const double bytes = schedule::value_bytes(problem.type) *
                        (static_cast<double>(dense[0]) + static_cast<double>(dense[1]) +
                         static_cast<double>(output_elements(problem, dims, num_nonzeros)));
-  // Of each row, empty ones too: what the reference holds (of sddmm it is of the nonzeros), and row pointers,
-  // those of packing besides.
-  constexpr double kReference = 4 * sizeof(double), kRowPointers = sizeof(int64_t) + sizeof(int32_t);
-  const double row_bytes =
-      static_cast<double>(dims[0]) * (kRowPointers + (problem.op == schedule::Op::kSddmm ? 0 : kReference));
-  const auto free_bytes = static_cast<double>(available_memory_bytes());
-  if (bytes + row_bytes <= free_bytes) return;
+  // Of each row, empty ones too, or of each nonzero of sddmm: what the reference holds, and of sddmm the
+  // values that are compared with it.
+  constexpr double kReference = 4 * sizeof(double);
+  const bool is_sparse = schedule::output_is_sparse(problem.op);
+  // Row pointers, those of packing besides.
+  constexpr double kRowPointers = sizeof(int64_t) + sizeof(int32_t);
+  const double row_bytes = static_cast<double>(dims[0]) * (kRowPointers + (is_sparse ? 0 : kReference));
+  const double nonzero_bytes = static_cast<double>(copy_bytes(dims, num_nonzeros)) +
+                               static_cast<double>(num_nonzeros) * (is_sparse ? kReference : 0);
+  const double needed_bytes = bytes + row_bytes + nonzero_bytes;
+  const auto free_bytes = static_cast<double>(free_memory_bytes());
+  if (needed_bytes <= free_bytes) return;
   const bool is_wide = schedule::has_dense_index(problem.op) && bytes > row_bytes;
-  throw Unmeasurable(
-      fmt::format("the dense operands, the result and its reference take {:.1f} GB, and {:.1f} "
-                  "GB are free; {}",
-                  (bytes + row_bytes) / kGB, free_bytes / kGB,
-                  is_wide ? "choose a smaller --rhs" : "remove empty rows and columns"));
+  throw Unmeasurable(fmt::format(
+      "a copy of the tensor, the dense operands, the result and its reference take {:.1f} GB, and "
+      "{:.1f} GB are free; {}",
+      needed_bytes / kGB, free_bytes / kGB,
+      nonzero_bytes > bytes + row_bytes ? "use a smaller matrix or a machine with more memory"
+      : is_wide                         ? "choose a smaller --rhs"
+                                        : "remove empty rows and columns"));
 }
 
 void check_machine(const Measurement& measurement) {

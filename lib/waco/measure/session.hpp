@@ -34,7 +34,7 @@ struct MeasureOptions {
   uint64_t seed = 1;             ///< of the dense operands
   double censor_ratio = 4;  ///< a candidate slower than this many times fixed_csr is not timed; 0: all are
   double candidate_limit_s =
-      20;  ///< for packing, running and verifying one (ten times fixed_csr's share is added)
+      20;  ///< for packing, running and verifying one; see preparation_limit_s() for what is added
   double single_run_ns =
       0;          ///< a candidate whose first run takes longer is verified by that run alone; 0: none is
   int group = 1;  ///< candidates that measure() times in the same rounds
@@ -55,7 +55,8 @@ class Unmeasurable : public EnvironmentError {
   using EnvironmentError::EnvironmentError;
 };
 
-/// Throws Unmeasurable where the dense operands and the result do not fit in the memory that is free.
+/// Throws Unmeasurable where the worker's copy of the tensor, the dense operands, the result and its
+/// reference do not fit in the memory that is free.
 void check_operands_fit(const schedule::Problem& problem, const std::vector<int64_t>& dims,
                         int64_t num_nonzeros);
 

@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "waco/base/error.hpp"
+#include "waco/base/machine.hpp"
 #include "waco/base/parallel.hpp"
 
 namespace waco::measure {
@@ -32,6 +33,16 @@ struct Header {
     return static_cast<int64_t>(sizeof(Header)) + coords + num_nonzeros * 8;
   }
 };
+
+Header header_of(const std::vector<int64_t>& dims, int64_t num_nonzeros) {
+  Header header;
+  header.order = static_cast<int64_t>(dims.size());
+  header.num_nonzeros = num_nonzeros;
+  std::copy(dims.begin(), dims.end(), header.dims);
+  const int64_t largest = *std::max_element(dims.begin(), dims.end());
+  header.coord_bytes = largest <= std::numeric_limits<int32_t>::max() ? 4 : 8;
+  return header;
+}
 
 class Mapping {
  public:
@@ -79,16 +90,27 @@ std::vector<int64_t> read_coords(const char* in, int64_t mode, const Header& hea
 
 }  // namespace
 
-TensorMemory::TensorMemory(const matrix::SparseTensor& tensor) : name_(tensor.name) {
-  Header header;
-  header.order = tensor.order();
-  header.num_nonzeros = tensor.num_nonzeros();
-  std::copy(tensor.dims.begin(), tensor.dims.end(), header.dims);
-  const int64_t largest = *std::max_element(tensor.dims.begin(), tensor.dims.end());
-  header.coord_bytes = largest <= std::numeric_limits<int32_t>::max() ? 4 : 8;
+int64_t copy_bytes(const std::vector<int64_t>& dims, int64_t num_nonzeros) {
+  const auto coords_bytes = static_cast<int64_t>(dims.size() * sizeof(int64_t));
+  return num_nonzeros * (coords_bytes + static_cast<int64_t>(sizeof(double)));
+}
 
-  file_ = memory_file(header.file_bytes());
-  const Mapping mapping(fd(), static_cast<size_t>(header.file_bytes()), PROT_READ | PROT_WRITE);
+void check_copies_fit(const std::vector<int64_t>& dims, int64_t num_nonzeros) {
+  const int64_t needed = header_of(dims, num_nonzeros).file_bytes() + copy_bytes(dims, num_nonzeros);
+  const int64_t free = free_memory_bytes();
+  if (needed <= free) return;
+  throw TooLargeError(fmt::format(
+      "two copies of the tensor, which measuring needs, take {:.1f} GB, and {:.1f} GB are free; use "
+      "a smaller matrix or a machine with more memory",
+      static_cast<double>(needed) * 1e-9, static_cast<double>(free) * 1e-9));
+}
+
+TensorMemory::TensorMemory(const matrix::SparseTensor& tensor) : name_(tensor.name) {
+  check_copies_fit(tensor.dims, tensor.num_nonzeros());
+  const Header header = header_of(tensor.dims, tensor.num_nonzeros());
+  bytes_ = header.file_bytes();
+  file_ = memory_file(bytes_);
+  const Mapping mapping(fd(), static_cast<size_t>(bytes_), PROT_READ | PROT_WRITE);
   std::memcpy(mapping.data(), &header, sizeof header);
   if (header.coord_bytes == 4) {
     write_coords<int32_t>(mapping.data() + sizeof header, tensor);
@@ -96,7 +118,7 @@ TensorMemory::TensorMemory(const matrix::SparseTensor& tensor) : name_(tensor.na
     write_coords<int64_t>(mapping.data() + sizeof header, tensor);
   }
   std::copy(tensor.values.begin(), tensor.values.end(),
-            reinterpret_cast<double*>(mapping.data() + header.file_bytes() - header.num_nonzeros * 8));
+            reinterpret_cast<double*>(mapping.data() + bytes_ - header.num_nonzeros * 8));
 }
 
 matrix::SparseTensor read_tensor_memory(int fd, int threads) {

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <new>
 
@@ -75,7 +76,8 @@ class Worker {
     std::vector<Preparation> checks;
     if (preparation.status == Status::kOk) {
       Workbench::end_waiting_threads();
-      times = time_contestants({caller(baseline_)}, command.at("timing").get<TimingOptions>());
+      times = time_contestants({caller(baseline_)}, command.at("timing").get<TimingOptions>(),
+                               {preparation.first_run_ns});
       baseline_ns_ = times[0].time_ns.median;
       checks.push_back(bench().check(baseline_));
     }
@@ -120,10 +122,13 @@ class Worker {
     return *bench_;
   }
 
-  /// Makes an allocation that is too large fail here rather than take the machine down.
+  /// Makes an allocation that is too large fail here rather than take the machine down. A lower limit that
+  /// was set for this job stays.
   static void limit_memory(int64_t bytes) {
     if (bytes <= 0) return;
-    const rlimit limit{static_cast<rlim_t>(bytes), static_cast<rlim_t>(bytes)};
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_AS, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max = std::min(limit.rlim_cur, static_cast<rlim_t>(bytes));
     ::setrlimit(RLIMIT_AS, &limit);
   }
 

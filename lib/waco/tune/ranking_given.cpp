@@ -1,6 +1,9 @@
 // Points that are given, not searched for: what they cost, and which limit they are beyond.
 #include <fmt/format.h>
 
+#include <new>
+
+#include "waco/base/error.hpp"
 #include "waco/codegen/arranged.hpp"
 #include "waco/tune/ranking.hpp"
 
@@ -14,8 +17,14 @@ std::optional<std::string> Ranking::exclusion(const SuperSchedule& point) {
   const schedule::FormatSchedule& format = point.format;
   if (format.arrangement != Arrangement::kClustered || format.cluster_window == cluster_window())
     return costs_of(format.arrangement).exclusion(point);
-  const matrix::SparseTensor arranged = codegen::arranged(tensor_, format, space_.limits().max_threads);
-  return schedule::exclusion_reason(point, pattern::PatternCounts(arranged), space_.limits());
+  try {
+    const matrix::SparseTensor arranged = codegen::arranged(tensor_, format, space_.limits().max_threads);
+    return schedule::exclusion_reason(point, pattern::PatternCounts(arranged), space_.limits());
+  } catch (const TooLargeError& error) {  // the other points may yet be measured
+    return error.what();
+  } catch (const std::bad_alloc&) {
+    return "not enough memory to cluster the rows";
+  }
 }
 
 std::vector<Candidate> Ranking::judge(const std::vector<SuperSchedule>& points) {
