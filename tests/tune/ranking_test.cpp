@@ -179,6 +179,12 @@ TEST_CASE("ranking: rows are clustered where their order wastes the cache, and o
   CHECK(num_clustered(shuffled, true) == 0);
   options.subspace = schedule::Subspace::kAll;
 
+  tune::Ranking stopped(shuffled, options, 2, test::server_ceilings(2));
+  const auto by_then = stopped.search(8, 1000, {.num_sure = 8, .stop = StopToken().with_budget(-1)});
+  CHECK(by_then.size() == 8);
+  CHECK(std::ranges::none_of(by_then, is_clustered));
+  CHECK(stopped.clustering_s() == 0);
+
   tune::Ranking ranking(shuffled, options, 2, test::server_ceilings(2));
   const auto best = ranking.search(1, 1000, {.num_sure = 1});
   REQUIRE(is_clustered(best[0]));

@@ -323,16 +323,17 @@ std::vector<Candidate> Ranking::search(int num_results, int64_t evaluations, con
   returned_.clear();
   std::vector<std::vector<Candidate>> found;
   found.push_back(search_order(Arrangement::kGiven, num_results, evaluations, manner));
-  if (manner.may_cluster) consider_clustering(found[0]);
-  consider_skewing(manner.sparing);
-  if (is_arranged(Arrangement::kClustered)) {
+  if (manner.may_cluster && !manner.stop()) consider_clustering(found[0]);
+  if (!manner.stop()) consider_skewing(manner.sparing);
+  if (is_arranged(Arrangement::kClustered) && !manner.stop()) {
     found.push_back(search_order(Arrangement::kClustered, num_results, evaluations, manner));
     std::vector<Candidate> twins = cheaper_twins(found[0], found[1], manner);
     std::move(twins.begin(), twins.end(), std::back_inserter(found[1]));
     std::stable_sort(found[1].begin(), found[1].end(), is_cheaper);
   }
   const auto num_wanted = static_cast<size_t>(num_results);
-  if (is_arranged(Arrangement::kSkewed)) found.push_back(skewed_candidates(num_wanted, manner.num_sure));
+  if (is_arranged(Arrangement::kSkewed) && !manner.stop())
+    found.push_back(skewed_candidates(num_wanted, manner.num_sure));
   std::vector<Candidate> all = cheapest_of(std::move(found), num_wanted);
   returned_.clear();
   for (const Candidate& kept : all) returned_.insert(schedule::to_text(kept.measurement.point));

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "waco/base/signals.hpp"
 #include "waco/search/named.hpp"
 #include "waco/tune/pattern_costs.hpp"
 #include "waco/tune/result.hpp"
@@ -24,6 +25,7 @@ struct Manner {
   bool may_cluster = true;  ///< rows are clustered in a second search where that seems to pay
   bool sparing = false;     ///< skewed points are looked at only where diagonals are filled very well
   bool cautious = false;    ///< points of families that the learned model has seen little of cost more
+  StopToken stop{};         ///< once it stops, only the search that is under way ends
 };
 
 class Ranking {

@@ -110,7 +110,10 @@ void Run::choose_effort() {
   verdict.chosen = options_.effort_by_calls ? cheapest(verdict.forecasts, verdict.calls).effort
                                             : std::optional(options_.effort);
   tell_forecasts(verdict);
-  if (options_.effort_by_calls && verdict.chosen && *verdict.chosen != result_.effort)
+  if (!options_.effort_by_calls || !verdict.chosen || *verdict.chosen == result_.effort) return;
+  if (signals_.stop_requested())
+    set_effort(*verdict.chosen);  // which measures nothing: the ranking that there is is reported
+  else
     search(*verdict.chosen);
 }
 

@@ -136,6 +136,7 @@ void Run::search(Effort effort) {
   manner.may_cluster = may_cluster(effort);
   manner.sparing = !measures && tensor_.num_nonzeros() > kManyNonzeros;
   manner.cautious = !measures;
+  manner.stop = first_budget_;
   const auto find_first = [&](int wanted) {
     // Whatever is measured or is the answer has to be within the limits for certain.
     manner.num_sure = measures ? static_cast<size_t>(wanted) : 1;
@@ -145,11 +146,12 @@ void Run::search(Effort effort) {
       lacking_.clear();
       candidates = ranking_->search(wanted, looked_at, manner);
       if (result_.num_without_kernel == 0 || !measures || std::ssize(candidates) >= wanted) return;
+      if (first_budget_()) return;
     }
   };
   const int num_opinions = options_.learned ? plan_.second_opinions() : 0;
   find_first(plan_.top - num_opinions);
-  if (num_opinions > 0) {
+  if (num_opinions > 0 && !first_budget_()) {
     std::vector<Candidate> others =
         ranking_->second_opinions(static_cast<size_t>(num_opinions), plan_.evaluations);
     if (std::ssize(others) < num_opinions) {  // too few of them have a kernel
