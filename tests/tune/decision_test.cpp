@@ -15,13 +15,14 @@ namespace {
 
 const schedule::Problem kProblem{schedule::Op::kSpmv, schedule::ValueType::kF32, 1};
 
-/// A measured point, told from others by its chunk.
+/// A measured point of many rounds, told from others by its chunk.
 Measurement timed(int chunk, double speedup, double half_width, double baseline_ns = 1000) {
   Measurement m;
   m.point = schedule::parse(fmt::format("spmv f32 | A: i:U k:C | loop: i k | par: i dynamic,{} x2", chunk));
   m.status = Status::kOk;
   m.speedup = {speedup, speedup - half_width, speedup + half_width};
   m.time_ns = {baseline_ns / speedup, baseline_ns / speedup, baseline_ns / speedup};
+  m.samples_ns.assign(15, m.time_ns.median);
   return m;
 }
 
@@ -55,6 +56,18 @@ TEST_CASE("decision: a difference inside the interval leaves fixed_csr the winne
   CHECK_FALSE(best.significant);
   CHECK(best.speedup.median == 1);
   CHECK(best.point == schedule::csr_point(kProblem, 2));
+}
+
+TEST_CASE("decision: in few rounds one has to be well ahead", "[tune]") {
+  const auto wins = [](size_t rounds, double speedup) {
+    Measurement m = timed(1, speedup, 0.01);
+    m.samples_ns.resize(rounds);
+    return !decide(baseline(), {m}, 2).is_baseline;
+  };
+  CHECK(wins(6, 1.02));
+  CHECK_FALSE(wins(5, 1.02));
+  CHECK_FALSE(wins(3, 1.05));
+  CHECK(wins(3, 1.07));
 }
 
 TEST_CASE("decision: a final is open while one outside did better than all in it", "[tune]") {

@@ -42,6 +42,13 @@ std::pair<int, double> rank(const Candidate& candidate) {
 
 }  // namespace
 
+bool is_surely_faster(const Measurement& m) {
+  constexpr size_t kManyRounds = 6;
+  constexpr double kAheadInFew = 1.05;
+  return is_timed(m) && m.significantly_faster() &&
+         (m.samples_ns.size() >= kManyRounds || m.speedup.low > kAheadInFew);
+}
+
 double wandering_cost(const schedule::SuperSchedule& point) {
   // Chunks go to another core at every call and find nothing of theirs in its caches. On a Zen 5 that
   // took 1.05 times as long where the cores were near each other, 1.16 to 1.22 times where they were far
@@ -121,8 +128,7 @@ Best decide(const Measurement& baseline, const std::vector<Measurement>& contest
   const Calls calls{number_of_calls, baseline.median_ns()};
   const Measurement* winner = nullptr;
   for (const Measurement& m : contestants)
-    if (is_timed(m) && m.significantly_faster() &&
-        (winner == nullptr || cost_ns(m, calls) < cost_ns(*winner, calls)))
+    if (is_surely_faster(m) && (winner == nullptr || cost_ns(m, calls) < cost_ns(*winner, calls)))
       winner = &m;
   Best best;
   if (winner != nullptr) {

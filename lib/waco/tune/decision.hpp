@@ -43,7 +43,12 @@ std::vector<schedule::SuperSchedule> all_timed(const std::vector<Candidate>& can
 /// for want of memory, the first ones stay.
 void enter_finals(const std::vector<measure::Measurement>& finals, std::vector<Candidate>& candidates);
 
-/// The best of those contestants that beat the baseline by more than their interval; otherwise fixed_csr.
+/// Whether more than chance makes it faster than fixed_csr. In fewer than six rounds, as slow calls get,
+/// chance does in one of 32 cases or more (see significantly_faster()), and there are several that may win:
+/// it has to be ahead by 5 %.
+bool is_surely_faster(const measure::Measurement& measurement);
+
+/// The best of those contestants that are surely faster; otherwise fixed_csr.
 /// Whether so many `calls` repay its packing is for Verdict::pays() to say; where they don't, they repay no
 /// other's.
 Best decide(const measure::Measurement& baseline, const std::vector<measure::Measurement>& contestants,

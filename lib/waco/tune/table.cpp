@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "waco/base/counted.hpp"
+#include "waco/tune/decision.hpp"
 #include "waco/tune/result.hpp"
 #include "waco/tune/text.hpp"
 
@@ -50,7 +51,7 @@ double baseline_ns(const TuneResult& result) {
 }
 
 bool is_faster(const Candidate& candidate) {
-  return candidate.measured && candidate.measurement.significantly_faster();
+  return candidate.measured && is_surely_faster(candidate.measurement);
 }
 
 /// Of the best: "330 us a call on 2 threads (209 GFLOP/s)".
