@@ -26,12 +26,13 @@ if grep -rIl -e "$work/first" -e "$build" "$package" >&2; then
   echo "the package files above hold absolute paths" >&2
   exit 1
 fi
-# Beside the installed programs, from where it finds the worker.
+# Elsewhere than the installed programs, so that it has to be told where they are.
 "$cmake" -S "$source_dir/consumer" -B "$work/consumer" -DCMAKE_PREFIX_PATH="$work/moved" -DCMAKE_BUILD_TYPE=Debug \
-  -DCMAKE_RUNTIME_OUTPUT_DIRECTORY="$work/moved/bin" \
   ${CXXFLAGS_FOR_CONSUMER:+-DCMAKE_CXX_FLAGS="$CXXFLAGS_FOR_CONSUMER"} >"$work/configure.log"
 "$cmake" --build "$work/consumer" >"$work/build.log" || { cat "$work/build.log" >&2; exit 1; }
-XDG_CACHE_HOME="$work/cache" "$work/moved/bin/consumer"
+env -u WACO_BIN XDG_CACHE_HOME="$work/cache" "$work/consumer/consumer" >"$work/said" && code=0 || code=$?
+[ "$code" -eq 5 ] && grep -q "waco-worker is missing: .* by WACO_BIN" "$work/said"
+XDG_CACHE_HOME="$work/cache" WACO_BIN="$work/moved/bin" "$work/consumer/consumer"
 "$work/moved/bin/waco-tune" --version
 "$work/moved/bin/waco-bench" --list-peers
 "$work/moved/bin/waco-codegen" --schedule "spmv f32 | A: i:U k:C | loop: i k | par: serial" -o "$work/kernel.cpp" --quiet

@@ -1,6 +1,10 @@
 // By Linux's link to the program of a process.
 #include "waco/base/program.hpp"
 
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
 namespace waco {
 
 std::filesystem::path program_file() {
@@ -14,13 +18,22 @@ std::filesystem::path program_folder() {
 
 namespace {
 
-/// A build folder has the default places, whatever an installation is told to have.
+/// What an installation, or a build folder, has at such a path from its programs: from those beside this one,
+/// or from those that WACO_BIN names. A build folder has the default places, whatever an installation is told
+/// to have.
 std::filesystem::path beside_programs(const char* by_default, const char* as_installed) {
-  const std::filesystem::path folder = program_folder();
-  if (folder.empty()) return {};
-  std::filesystem::path place = (folder / as_installed).lexically_normal();
-  std::error_code error;
-  return std::filesystem::exists(place, error) ? place : folder.parent_path() / by_default;
+  std::vector<std::filesystem::path> folders;
+  if (std::filesystem::path own = program_folder(); !own.empty()) folders.push_back(std::move(own));
+  if (const char* named = std::getenv("WACO_BIN"); named != nullptr && *named != '\0')
+    folders.emplace_back(named);
+  for (const std::filesystem::path& folder : folders)
+    for (const std::filesystem::path& from_there :
+         {std::filesystem::path(as_installed), ".." / std::filesystem::path(by_default)}) {
+      std::filesystem::path place = (folder / from_there).lexically_normal();
+      std::error_code error;
+      if (std::filesystem::exists(place, error)) return place;
+    }
+  return folders.empty() ? std::filesystem::path() : folders[0].parent_path() / by_default;
 }
 
 }  // namespace

@@ -45,7 +45,8 @@ fs::path find_worker(const fs::path& given) {
     if (::access(candidate.c_str(), X_OK) == 0) return candidate;
   }
   throw EnvironmentError(
-      fmt::format("waco-worker is missing: neither {} nor {} is there; reinstall, or build it",
+      fmt::format("waco-worker is missing: neither {} nor {} is there; reinstall or build it, or name the "
+                  "folder of WACO's programs by WACO_BIN",
                   beside.string(), installed.string()));
 }
 
