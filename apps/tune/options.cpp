@@ -46,8 +46,9 @@ void add_input_options(CLI::App& app, Options& options) {
       "Matrix Market or FROSTT files, plain or gzipped, archives of SuiteSparse, or folders; - is stdin");
   app.add_option("--list", options.inputs.lists, "File with an input a line; - is stdin")
       ->allow_extra_args(false);
-  app.add_option("--shard", options.shard,
-                 "Part of the list to do, such as 0/4; by default the Slurm array task's");
+  app.add_option(
+      "--shard", options.shard,
+      "Part of the list to do, such as 0/4; by default that of a task of a Slurm array, or of a step");
   tune::add_problem_options(app, options.problem);
 }
 

@@ -9,7 +9,8 @@
 #
 # FOLDER, which all nodes must see, keeps everything: the arguments, the list of inputs, one file a shard, and the
 # logs. It must not be used with other arguments. The same command again submits what is neither done nor in the queue. A task
-# that meets its time limit, or whose node fails, is requeued and goes on where it was; merge.sh joins the results.
+# that meets its time limit, or whose node fails, is requeued and goes on where it was; merge.sh joins the results. A line
+# warns where no option of sbatch chooses the kind of node, as a shard goes on on the kind that it began on only.
 #
 # The programs are taken from WACO_BIN, else from the clone or prefix that this script is of, else from PATH. Exit codes: 0
 # submitted, or all is done or queued already, 1 no Slurm here, one that does not answer, or another submit.sh at the folder, 2 usage, or other options or inputs
@@ -40,6 +41,7 @@ if [ $# -lt 3 ] || [[ $1 == -* ]]; then usage; fi
 folder=$1
 shift
 slurm_options=()
+chooses_nodes=${SBATCH_CONSTRAINT-}
 at_once=""
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
   case $1 in
@@ -49,7 +51,10 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
       [[ $at_once =~ ^[1-9][0-9]{0,4}$ ]] || fail "--at-once takes a number from 1 to 99999, not '$at_once'"
       shift
       ;;
-    *) slurm_options+=("$1") ;;
+    *)
+      case $1 in -C* | --constraint | --constraint=* | -w* | --nodelist | --nodelist=*) chooses_nodes=1 ;; esac
+      slurm_options+=("$1")
+      ;;
   esac
   shift
 done
@@ -182,6 +187,8 @@ if [ -z "$missing" ]; then
   [ $num_queued -gt 0 ] || echo "submit: all $shards shards are done; merge.sh $folder joins them" >&2
   exit 0
 fi
+[ -n "$chooses_nodes" ] ||
+  echo "submit: no --constraint: where nodes are of several kinds, a shard that starts again on another kind is refused there" >&2
 # Slurm keeps a copy of the script: it is told where the folder and the program are.
 job=$(sbatch --parsable --array="${missing#,}${at_once:+%$at_once}" --output="$folder/logs/%a.log" ${slurm_options[@]+"${slurm_options[@]}"} \
   "$scripts/task.sbatch" "$folder" "$path")

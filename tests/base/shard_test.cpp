@@ -55,6 +55,35 @@ TEST_CASE("shards: an array task of Slurm is one", "[base]") {
   CHECK_THROWS_AS(shard_of_array_task(), UsageError);
 }
 
+TEST_CASE("shards: a task of a Slurm step of several is one", "[base]") {
+  // A batch script's own commands: they run once, whatever it asked for.
+  const ScopedVariable asked("SLURM_NTASKS", "4"), id("SLURM_PROCID", "0");
+  CHECK_FALSE(shard_of_step_task());
+  CHECK(choose_shard("").count == 1);
+  {
+    const ScopedVariable count("SLURM_STEP_NUM_TASKS", "1");
+    CHECK_FALSE(shard_of_step_task());
+    CHECK(choose_shard("").count == 1);
+  }
+  const ScopedVariable count("SLURM_STEP_NUM_TASKS", "4");
+  {
+    const ScopedVariable last("SLURM_PROCID", "3");
+    REQUIRE(shard_of_step_task());
+    CHECK(shard_of_step_task()->index == 3);
+    CHECK(shard_of_step_task()->count == 4);
+    CHECK(choose_shard("").index == 3);
+    CHECK(choose_shard("0/1").count == 1);
+    // Of an array the tasks share the work out, and not their steps.
+    const ScopedVariable task("SLURM_ARRAY_TASK_ID", "1"), tasks("SLURM_ARRAY_TASK_COUNT", "2");
+    CHECK(choose_shard("").index == 1);
+    CHECK(choose_shard("").count == 2);
+  }
+  CHECK(choose_shard("").index == 0);
+  const ScopedVariable none("SLURM_PROCID", "4");
+  CHECK_THROWS_WITH(choose_shard(""), Catch::Contains("--shard"));
+  CHECK(choose_shard("3/4").index == 3);
+}
+
 TEST_CASE("shards: each has a file of its own", "[base]") {
   CHECK(shard_path("out/data.jsonl", {1, 4}) == "out/data.1-of-4.jsonl");
   CHECK(shard_path("data", {0, 2}) == "data.0-of-2");

@@ -17,6 +17,7 @@ for program in sbatch waco-collect waco-tune; do
 done
 export PATH=$work/bin:$PATH WACO_BIN=$work/bin
 export CDPATH=. # with which cd prints where it went
+unset SBATCH_CONSTRAINT
 
 # ---- A run that ends early would count as a shard that is done.
 expect 2 "--time-limit" "$slurm/submit.sh" limited -- waco-collect a.mtx --op spmv --time-limit 60
@@ -37,6 +38,18 @@ printf '#!/bin/sh\necho "$@" >%s/submitted\n' "$work" >bin/sbatch
 "$slurm/submit.sh" --shards 4 few --at-once 2 --time=1 -- waco-collect --op spmv a.mtx
 grep -q -e '--array=0,1,2,3%2 ' submitted
 printf '#!/bin/sh\nexit 0\n' >bin/sbatch
+
+# ---- A line warns of nodes of several kinds, unless an option chooses among them.
+expect 0 "submit: no --constraint: " "$slurm/submit.sh" kinds --time=1 -- waco-collect --op spmv a.mtx
+[ "$(wc -l <err)" -eq 1 ]
+for option in --constraint=zen4 -Czen4 --nodelist=n1 -wn1; do
+  expect 0 "" "$slurm/submit.sh" kinds "$option" -- waco-collect --op spmv a.mtx
+  [ ! -s err ]
+done
+expect 0 "" "$slurm/submit.sh" kinds --constraint zen4 -- waco-collect --op spmv a.mtx
+[ ! -s err ]
+SBATCH_CONSTRAINT=zen4 expect 0 "" "$slurm/submit.sh" kinds -- waco-collect --op spmv a.mtx
+[ ! -s err ]
 
 # ---- The inputs are those of the first submission.
 submit() { "$slurm/submit.sh" --shards 2 job -- waco-collect --op spmv "$@"; }

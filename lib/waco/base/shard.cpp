@@ -60,14 +60,28 @@ std::optional<Shard> shard_of_array_task() {
   return Shard{index, *count};
 }
 
+std::optional<Shard> shard_of_step_task() {
+  // SLURM_NTASKS would be there in a batch script, too, which runs once.
+  const std::optional<int> id = from_environment("SLURM_PROCID");
+  const std::optional<int> count = from_environment("SLURM_STEP_NUM_TASKS");
+  if (!id || !count || *count < 2) return std::nullopt;
+  if (*id >= *count)
+    throw UsageError(
+        fmt::format("task {} of this Slurm step has no place among {}; say which part of the inputs it is to "
+                    "do by --shard",
+                    *id, *count));
+  return Shard{*id, *count};
+}
+
 Shard choose_shard(const std::string& text) {
   if (!text.empty()) return parse_shard(text);
-  const std::optional<Shard> task = shard_of_array_task();
-  if (task && task->count > 1)
+  const std::optional<Shard> of_array = shard_of_array_task();
+  const Shard shard = of_array ? *of_array : shard_of_step_task().value_or(Shard());
+  if (shard.count > 1)
     spdlog::warn(
-        "only shard {}/{} of the inputs, as this is a task of a Slurm array; --shard 0/1 does all of them",
-        task->index, task->count);
-  return task.value_or(Shard());
+        "only shard {}/{} of the inputs, as this is a task of a Slurm {}; --shard 0/1 does all of them",
+        shard.index, shard.count, of_array ? "array" : "step");
+  return shard;
 }
 
 std::filesystem::path shard_path(const std::filesystem::path& file, const Shard& shard) {

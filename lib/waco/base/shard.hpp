@@ -23,8 +23,12 @@ Shard parse_shard(const std::string& text);
 /// Throws UsageError when the array's tasks are not numbered evenly.
 std::optional<Shard> shard_of_array_task();
 
-/// What --shard says, or else the shard of a Slurm array task, which a line then tells; all of the work where
-/// there is neither. Throws as the two above.
+/// The shard of one of several tasks that srun started in a step (SLURM_PROCID, SLURM_STEP_NUM_TASKS);
+/// nullopt outside of one, as in a batch script. Throws UsageError when the two do not go together.
+std::optional<Shard> shard_of_step_task();
+
+/// What --shard says, or else the shard of a Slurm array task, or else that of a step's task, of which a line
+/// then tells; all of the work where there is none. Throws as the three above.
 Shard choose_shard(const std::string& text);
 
 /// "data.jsonl" of shard 0/4 is "data.0-of-4.jsonl". Throws UsageError for a stream (is_stream).
