@@ -18,6 +18,7 @@
 #include "apps/bench/report/summary.hpp"
 #include "apps/bench/report/table.hpp"
 #include "waco/base/artifact.hpp"
+#include "waco/base/counted.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/file_replacement.hpp"
 #include "waco/base/signals.hpp"
@@ -126,8 +127,8 @@ class Run {
       if (!other.empty()) spdlog::warn("{}; it was timed {}", told, other);
       return code;
     }
-    spdlog::info("{}: {}, {} nonzeros", path, fmt::join(input.tensor.dims, " x "),
-                 input.tensor.num_nonzeros());
+    spdlog::info("{}: {}, {}", path, fmt::join(input.tensor.dims, " x "),
+                 counted(input.tensor.num_nonzeros(), "nonzero"));
     if (given && !given->plan.matrix.hash.empty() && given->plan.matrix.hash != hash)
       spdlog::info("the plan is for another pattern, of {}", given->plan.matrix.name);
     return hand_over(arena_.hold(std::move(input.tensor), given, stop_));

@@ -100,8 +100,9 @@ void add_collect_options(CLI::App& app, Options& options) {
       "none)");
   app.add_option("--time-limit", options.time_limit_s, "Seconds after which no new work starts")
       ->check(positive_number());
-  app.add_option("--shard", options.shard,
-                 "INDEX/COUNT: do one of COUNT equal parts (default: from SLURM_ARRAY_TASK_ID and _COUNT)");
+  app.add_option(
+      "--shard", options.shard,
+      "INDEX/COUNT: do one of COUNT equal parts (default: that of a task of a Slurm array, or of a step)");
   app.add_option("-o,--output", options.output, "The dataset, JSON Lines; continued when it is there");
 }
 
@@ -145,13 +146,11 @@ ExitCode run_merge(const Options& options) {
     spdlog::warn("{} left out: an earlier dataset has the same points",
                  counted(summary.num_repeated, "record"));
   if (summary.num_renamed > 0)
-    spdlog::warn("{} left out: an earlier dataset has their matrices under other names",
+    spdlog::warn("{} left out: an earlier dataset has the matrix under another name",
                  counted(summary.num_renamed, "record"));
   if (summary.num_resplit > 0)
-    spdlog::warn(
-        "{} changed sides: an earlier dataset has their originals on the other side of the "
-        "split",
-        counted(summary.num_resplit, "record"));
+    spdlog::warn("{} changed sides: an earlier dataset has the original on the other side of the split",
+                 counted(summary.num_resplit, "record"));
   return ExitCode::kDone;
 }
 
@@ -166,8 +165,8 @@ ExitCode run_info(const Options& options) {
     const std::vector<dataset::Record> second =
         dataset::records_on_machines_of(first.header, std::move(other));
     if (second.size() < num_records)
-      spdlog::warn("{}: {} records of other machines or compilers are not compared", options.against,
-                   num_records - second.size());
+      spdlog::warn("{}: {} of other machines or compilers left out of the comparison", options.against,
+                   counted(num_records - second.size(), "record"));
     for (const dataset::Order order : {dataset::Order::kTime, dataset::Order::kRatio}) {
       const dataset::Agreement agreement = dataset::compare(first.records, second, order);
       const char* key = order == dataset::Order::kTime ? "against" : "against_by_ratio";
@@ -239,17 +238,17 @@ ExitCode run_collect(const Options& options, const StopToken& signals) {
   const StopToken stop = options.time_limit_s > 0 ? signals.with_budget(options.time_limit_s) : signals;
   const collect::CollectOptions collecting = collect_options(options);
   const collect::CollectSummary summary = collect::collect(collecting, stop);
-  spdlog::info(
-      "{}: {}, {} of them new in {:.1f} s ({:.1f}/s), {} failed; {} complete{}", collecting.output.string(),
-      counted(summary.num_before + summary.num_records, "record"), summary.num_records, summary.seconds,
-      static_cast<double>(summary.num_records) / std::max(summary.seconds, 1e-3), summary.num_failed,
-      counted(summary.num_matrices, "matrix", "matrices"),
-      summary.num_in_good_order > 0
-          ? fmt::format(", {} left out as their rows come in a good order", summary.num_in_good_order)
-          : "");
+  spdlog::info("{}: {}, {} of them new in {:.1f} s ({:.1f}/s), {} failed; {} complete{}",
+               collecting.output.string(), counted(summary.num_before + summary.num_records, "record"),
+               summary.num_records, summary.seconds,
+               static_cast<double>(summary.num_records) / std::max(summary.seconds, 1e-3), summary.num_failed,
+               counted(summary.num_matrices, "matrix", "matrices"),
+               summary.num_in_good_order > 0
+                   ? fmt::format(", {} left out for rows in a good order", summary.num_in_good_order)
+                   : "");
   if (summary.num_disturbed > 0)
-    spdlog::warn("{} records say nothing, as other work took the processors: training leaves them out",
-                 summary.num_disturbed);
+    spdlog::warn("other work took the processors during {}: training leaves out what says nothing",
+                 counted(summary.num_disturbed, "record"));
   if (summary.stopped) {
     spdlog::warn("stopped ({}); the same command continues", stop.reason());
     return signals.stop_requested() ? ExitCode::kStopped : ExitCode::kDone;

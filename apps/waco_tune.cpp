@@ -61,7 +61,7 @@ tune::PackReport prepare(const Options& options, const tune::TuneOptions& tuning
   pack.num_kernels = options.prepare;
   pack.num_patterns = std::clamp(options.prepare / 4, 4, pack.num_patterns);
   const tune::PackReport report = tune::prepare_kernels(tuning, pack, stop);
-  spdlog::info("{} compiled in {:.1f} s, {} {} there, {} failed; they take {:.1f} MB",
+  spdlog::info("{} compiled in {:.1f} s, {} {} there, {} failed; {:.1f} MB in all",
                counted(report.num_compiled, "kernel"), report.compiling_s, report.num_there,
                report.num_there == 1 ? "was" : "were", report.num_failed,
                static_cast<double>(report.bytes) * 1e-6);

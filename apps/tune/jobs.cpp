@@ -101,8 +101,8 @@ Input read_input(const Options& options, const matrix::CorpusItem& item, schedul
   matrix::ReadResult read = matrix::read_item(item, reading);
   Input input{std::move(read.tensor), seconds_since(start)};
   for (const std::string& note : read.notes) spdlog::info("{}: {}", item.source, note);
-  spdlog::info("{}: {}, {} nonzeros, read in {:.2f} s", item.source, fmt::join(input.tensor.dims, " x "),
-               input.tensor.num_nonzeros(), input.read_s);
+  spdlog::info("{}: {}, {}, read in {:.2f} s", item.source, fmt::join(input.tensor.dims, " x "),
+               counted(input.tensor.num_nonzeros(), "nonzero"), input.read_s);
   return input;
 }
 

@@ -247,7 +247,7 @@ TEST_CASE("cli: waco-bench times a given schedule or plan without tuning", "[cli
              Catch::Contains("was found for 1 thread, and is timed with 2"));
 
   const std::string wide = "spmv f32 | A: i:U k:C | loop: i k | par: i static x4";
-  check_refused(bench().with(matrix, "--schedule", wide), 1, "runs on 4 threads, 2 are allowed");
+  check_refused(bench().with(matrix, "--schedule", wide), 1, "runs on 4 threads, at most 2 allowed");
 
   // waco-tune takes it with --max-fill.
   const std::string filled = "spmv f32 | A: i1:U k:C i0:U [i/32] | loop: i1 k i0 | par: i1 static x2";

@@ -123,6 +123,17 @@ TEST_CASE("cli: merged shards are the dataset of one run", "[cli]") {
               .environment("SLURM_ARRAY_TASK_MIN", "5")
               .run()
               .ok());
+  // Of a step's two tasks the first goes on with its part, where all is done.
+  const std::string part = read_file(work.path("data.0-of-2.jsonl"));
+  const RunResult task = spmv_collection(files, output)
+                             .environment("SLURM_STEP_NUM_TASKS", "2")
+                             .environment("SLURM_PROCID", "0")
+                             .run();
+  INFO(task.err);
+  CHECK(task.ok());
+  CHECK(task.err.find("only shard 0/2 of the inputs, as this is a task of a Slurm step") !=
+        std::string::npos);
+  CHECK(read_file(work.path("data.0-of-2.jsonl")) == part);
   CHECK_FALSE(std::filesystem::exists(output));
   run_well(Program("waco-collect")
                .with("merge", work.path("data.0-of-2.jsonl"), work.path("data.1-of-2.jsonl"), "-o", output));
@@ -164,8 +175,7 @@ TEST_CASE("cli: matrices whose rows need no clustering are left out of a collect
                             .run();
   INFO(run.err);
   CHECK(run.ok());
-  CHECK(run.err.find("0 matrices complete, 2 left out as their rows come in a good order") !=
-        std::string::npos);
+  CHECK(run.err.find("0 matrices complete, 2 left out for rows in a good order") != std::string::npos);
   CHECK(run.err.find("the rows of no matrix are worth clustering") != std::string::npos);
   CHECK(records_of(output).empty());
 }

@@ -253,7 +253,7 @@ TEST_CASE("cli: a model is complete for --resume only where nothing that decides
         .with("--resume")
         .environment("XDG_CACHE_HOME", small.path("other cache"));
   };
-  check_refused(poorer("1"), 1, "16 records are left out, and were 0");
+  check_refused(poorer("1"), 1, "16 records left out, 0 before");
   CHECK(parse_file(small.path("model/model.json")).at("dataset").at("missing_records") == 0);
   REQUIRE(poorer("2").run().ok());
   CHECK(parse_file(small.path("model/model.json")).at("dataset").at("missing_records") == 16);
@@ -349,7 +349,7 @@ TEST_CASE("cli: records of several machines and those without ceilings are told"
   INFO(run.err);
   REQUIRE(run.ok());
   CHECK_THAT(run.err, Catch::Contains("of 2 machines") && Catch::Contains("CPU A"));
-  CHECK_THAT(run.err, Catch::Contains("8 groups have no ceilings of their machine, CPU B"));
+  CHECK_THAT(run.err, Catch::Contains("8 groups without ceilings of the machine, CPU B"));
   const json dataset = parse_file(small.path("mixed/model.json")).at("dataset");
   CHECK(dataset.at("machines").size() == 2);
   REQUIRE(dataset.at("borrowed_ceilings").size() == 1);

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "waco/base/counted.hpp"
 #include "waco/base/error.hpp"
 
 namespace waco::dataset {
@@ -94,10 +95,11 @@ nlohmann::ordered_json to_json(const Agreement& agreement) {
 
 std::string to_text(const Agreement& agreement, Order order) {
   return fmt::format(
-      "by {}: {} records in both; {} pairs on one matrix differ by more than 10 %, {} of them ({:.2f} %) are "
-      "ordered the other way round; the median change is {:.1f} %\n",
-      order == Order::kTime ? "time" : "time / fixed_csr's", agreement.num_common, agreement.num_pairs,
-      agreement.num_reversed, 100 * agreement.reversed_share(), 100 * agreement.median_change);
+      "by {}: {} in both; {} on one matrix more than 10 % apart, {} of them ({:.2f} %) ordered the other way "
+      "round; the median change is {:.1f} %\n",
+      order == Order::kTime ? "time" : "time / fixed_csr's", counted(agreement.num_common, "record"),
+      counted(agreement.num_pairs, "pair"), agreement.num_reversed, 100 * agreement.reversed_share(),
+      100 * agreement.median_change);
 }
 
 }  // namespace waco::dataset

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <set>
 
+#include "waco/base/counted.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
 #include "waco/matrix/line.hpp"
@@ -114,8 +115,8 @@ class Gathering {
       if (!beside) add(file_item(file));
     }
     if (num_beside > 0)
-      spdlog::info("{}: {} files passed over, which belong to matrices there, as NAME_b.mtx to NAME/NAME.mtx",
-                   folder.string(), num_beside);
+      spdlog::info("{}: {} passed over, of matrices that are there, as NAME_b.mtx is of NAME/NAME.mtx",
+                   folder.string(), counted(num_beside, "file"));
   }
 
   int order_;

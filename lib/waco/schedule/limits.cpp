@@ -90,7 +90,7 @@ std::string limits_key(const SuperSchedule& point) {
 std::optional<std::string> exclusion_reason(const SuperSchedule& point, const pattern::PatternCounts& counts,
                                             const SpaceLimits& limits) {
   if (point.compute.threads > limits.max_threads)
-    return fmt::format("runs on {} threads, {} are allowed", point.compute.threads, limits.max_threads);
+    return fmt::format("runs on {} threads, at most {} allowed", point.compute.threads, limits.max_threads);
   const Problem& problem = point.problem;
   const auto reason = [&](const StorageSize& size) { return limit_reason(point, size, counts, limits); };
   const StorageSize bound = bound_storage(point.format, problem.op, problem.type, counts);

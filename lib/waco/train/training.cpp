@@ -84,9 +84,9 @@ void check_split_of(const fs::path& model, const nlohmann::json& manifest, const
                  model.string(), num_known);
   else if (!tells_what_it_learned_from(manifest) && num_moved > 0)
     spdlog::warn(
-        "{} originals that {} was judged by belong to the training side now: the datasets are divided in "
-        "another way, and it may have learned from what is judged by now",
-        num_moved, model.string());
+        "{} was judged by {} of what is the training side now: the datasets are divided in another way, and "
+        "it may have learned from what is judged by now",
+        model.string(), counted(num_moved, "original"));
 }
 
 /// Metrics of the model and of all that it is compared with.
@@ -191,10 +191,9 @@ void check_records_found(const fs::path& folder, const nlohmann::json& manifest,
   const int64_t num_before = manifest.value("/dataset/missing_records"_json_pointer, int64_t{0});
   if (same == manifest && num_missing > num_before)
     throw EnvironmentError(
-        fmt::format("{} is complete, and has learned from matrices that are not found now: {} records are "
-                    "left out, and were {}; name their folders with --matrices, or train anew without "
-                    "--resume",
-                    folder.string(), num_missing, num_before));
+        fmt::format("{} is complete, and has learned from matrices that are not found now: {} left out, {} "
+                    "before; name their folders with --matrices, or train anew without --resume",
+                    folder.string(), counted(num_missing, "record"), num_before));
 }
 
 /// The manifest of the model in `folder`; empty when there is none that is complete and can be read.

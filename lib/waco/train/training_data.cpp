@@ -70,9 +70,9 @@ void check_machines(const Records& records) {
   std::vector<Machine> others;
   for (const size_t place : places) others.push_back(records.machines[place]);
   spdlog::warn(
-      "{} groups have no ceilings of their machine, {}: the closed-form model's terms of their points are "
-      "computed for this one, {}",
-      num_groups, names_of(others), here.cpu_model);
+      "{} without ceilings of the machine, {}: the closed-form model's terms are computed there for this "
+      "one, {}",
+      counted(num_groups, "group"), names_of(others), here.cpu_model);
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ Data load_data(const DataOptions& options, const std::string& extractor, int64_t
         fmt::format("ended while preparing{}",
                     options.cache.empty() ? "" : "; what was prepared is kept for the next run"));
   if (prepared.num_missing_groups > 0)
-    spdlog::warn("{} in {} left out, their matrices were not found in --matrices, or can't be used: {} ...",
+    spdlog::warn("{} in {} left out, for want of matrices (not in --matrices, or of no use): {} ...",
                  counted(prepared.num_missing_records, "record"),
                  counted(prepared.num_missing_groups, "group"), prepared.first_missing);
   data.num_missing_records = prepared.num_missing_records;

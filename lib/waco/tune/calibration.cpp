@@ -15,6 +15,7 @@
 
 #include "waco/base/artifact.hpp"
 #include "waco/base/content_hash.hpp"
+#include "waco/base/counted.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
@@ -207,7 +208,7 @@ class Calibration {
     append(command, {"--per-matrix", std::to_string(kPerMatrix), "--seed", std::to_string(kSeed)});
     append(command, {"--validation-share", fmt::format("{}", kValidationShares[0])});
     append(command, {"--threads", threads_, "--time-limit", fmt::format("{:.3f}", seconds)});
-    append(command, {"--shard", "0/1"});  // all, even where this is a task of an array
+    append(command, {"--shard", "0/1"});  // all, even where this is a task of an array or a step
     if (!options_.compiler.empty()) append(command, {"--compiler", options_.compiler});
     if (options_.quiet) command.push_back("-q");
     for (const std::string& matrix : options_.matrices) command.push_back(as_path(matrix));
@@ -239,9 +240,9 @@ class Calibration {
       return;
     }
     throw EnvironmentError(fmt::format(
-        "{}: {} matrices were measured so far, too few to learn from some and judge by others; run "
-        "it again, with more {}",
-        op_, originals.size(), names_matrices() ? "matrices or --minutes" : "--minutes"));
+        "{}: {} measured so far, too few to learn from some and judge by others; run it again, with more {}",
+        op_, counted(originals.size(), "matrix", "matrices"),
+        names_matrices() ? "matrices or --minutes" : "--minutes"));
   }
 
   bool names_matrices() const { return !options_.matrices.empty() || !options_.lists.empty(); }

@@ -95,8 +95,8 @@ class Loading {
       add(file, record, origin);
     }
     if (num_repeated > 0)
-      spdlog::warn("{}: {} records are of a point that an earlier one is of; they are left out",
-                   file.string(), num_repeated);
+      spdlog::warn("{}: {} left out, of a point that an earlier record is of", file.string(),
+                   counted(num_repeated, "record"));
     result_.files.push_back({{"name", file.filename().string()},
                              {"records", records.size()},
                              {"hash", content_hash(read_file(file))}});
