@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "waco/base/machine.hpp"
+
 using namespace waco;
 using namespace waco::tune;
 using measure::Measurement;
@@ -92,16 +94,29 @@ TEST_CASE("decision: a final is open while one outside did better than all in it
   CHECK_FALSE(is_final_open({candidates[0], measured(timed(16, 1.35, 0.01))}));
 }
 
-TEST_CASE("decision: a dynamic partition has to win by more than 3 %", "[tune]") {
-  const auto chosen = [](double fixed_speedup, int threads) {
-    Measurement fixed = timed(1, fixed_speedup, 0.01), dynamic = timed(2, 2, 0.01);
+TEST_CASE("decision: a dynamic partition has to win by more than what wandering costs", "[tune]") {
+  const auto chosen = [](double ahead, int threads) {
+    Measurement fixed = timed(1, 2 / ahead, 0.01), dynamic = timed(2, 2, 0.01);
     fixed.point = schedule::parse("spmv f32 | A: i:U k:C | loop: i k | par: i static x2");
     dynamic.point.compute.threads = threads;
     return decide(baseline(), {dynamic, fixed}, threads).point.compute.policy;
   };
-  CHECK(chosen(1.96, 2) == schedule::Policy::kStatic);
-  CHECK(chosen(1.92, 2) == schedule::Policy::kDynamic);
-  CHECK(chosen(1.96, 1) == schedule::Policy::kDynamic);  // one thread has one cache
+  const double cost = wandering_cost(timed(2, 2, 0.01).point, is_virtual_machine());
+  CHECK(chosen(cost - 0.01, 2) == schedule::Policy::kStatic);
+  CHECK(chosen(cost + 0.01, 2) == schedule::Policy::kDynamic);
+  CHECK(chosen(cost - 0.01, 1) == schedule::Policy::kDynamic);  // one thread has one cache
+}
+
+TEST_CASE("decision: wandering costs more where processors may move", "[tune]") {
+  const auto cost = [](const std::string& text, bool virtual_machine) {
+    return wandering_cost(schedule::parse(text), virtual_machine);
+  };
+  const std::string spmm = "spmm f32 J=32 | A: i:U k:C | loop: i k j | par: i ";
+  const std::string sddmm = "sddmm f32 K=32 | A: i:U j:C | loop: i j k | par: i ";
+  CHECK(cost(spmm + "dynamic,64 x2", true) == 1.15);
+  CHECK(cost(spmm + "dynamic,64 x2", false) == 1.03);
+  CHECK(cost(sddmm + "dynamic,64 x2", true) == 1.03);
+  for (const char* policy : {"static x2", "balanced x2"}) CHECK(cost(spmm + policy, true) == 1);
 }
 
 TEST_CASE("decision: one that is noisy does not stand in the way of the next", "[tune]") {

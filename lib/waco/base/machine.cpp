@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "waco/base/content_hash.hpp"
@@ -167,6 +168,16 @@ void from_json(const nlohmann::json& json, CompilerTarget& target) {
   target.version = json.value("compiler", "");
   target.command = json.value("compiler_command", "");
   target.fingerprint = json.value("target_fingerprint", "");
+}
+
+bool is_virtual_machine() {
+  static const bool found = [] {
+    std::ifstream stream("/proc/cpuinfo");
+    for (std::string line; std::getline(stream, line);)
+      if (line.starts_with("flags")) return line.find(" hypervisor") != std::string::npos;
+    return false;
+  }();
+  return found;
 }
 
 bool same_hardware(const Machine& a, const Machine& b) {

@@ -78,6 +78,10 @@ int vector_bytes_of(std::string_view macros);
 /// Describes the machine, with what a compiler has said of it.
 Machine describe_machine(const CompilerTarget& compiler = {});
 
+/// Whether this is a virtual machine, whose processors the host may move to other cores at any time: x86's
+/// flag of a hypervisor in /proc/cpuinfo.
+bool is_virtual_machine();
+
 /// Set where a program has started itself anew with OpenMP variables of its own: what usable_threads() was
 /// before.
 inline constexpr const char* kUsableThreadsVariable = "WACO_USABLE_THREADS";

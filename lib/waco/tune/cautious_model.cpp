@@ -16,6 +16,8 @@ double doubt_of(int64_t num_patterns) {
   return 1 + kOfUnknown * kFewPatterns / (kFewPatterns + static_cast<double>(num_patterns));
 }
 
+constexpr double kWandering = 1.03;  ///< a model learns from times of cores near and far from each other
+
 }  // namespace
 
 double CautiousModel::doubt(const schedule::SuperSchedule& point) const {
@@ -28,7 +30,7 @@ double CautiousModel::doubt(const schedule::SuperSchedule& point) const {
   };
   add(learned_->model);
   for (const search::OtherModel& other : learned_->others) add(other.model);
-  return (count > 0 ? sum / count : 1) * wandering_cost(point);
+  return (count > 0 ? sum / count : 1) * (wanders(point) ? kWandering : 1);
 }
 
 std::vector<double> CautiousModel::costs(std::span<const schedule::SuperSchedule> points) {

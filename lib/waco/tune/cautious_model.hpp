@@ -10,8 +10,8 @@
 namespace waco::tune {
 
 /// The cheapest of many predictions is often one that errs, and a learned model errs most on points of
-/// families (schedule::threaded_family) that it has seen on few patterns: these cost more here, and so do
-/// dynamic partitions (wandering_cost).
+/// families (schedule::threaded_family) that it has seen on few patterns: these cost more here, and so does
+/// what wanders().
 class CautiousModel : public model::CostModel {
  public:
   /// Keeps references; `learned` is what `model` ranks by, or null: then costs are as they are.

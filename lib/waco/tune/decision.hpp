@@ -11,14 +11,19 @@
 namespace waco::tune {
 
 /// How often a kernel will run, where that is known, and the nanoseconds that fixed_csr takes. Contestants
-/// are compared by packing and all calls then, otherwise by speed; a dynamic partition counts as 3 % slower.
+/// are compared by packing and all calls then, otherwise by speed; see wandering_cost() for dynamic
+/// partitions.
 struct Calls {
   std::optional<int64_t> number;
   double csr_ns = 1;
 };
 
-/// By which a point counts as slower than it was: 1.03 for a dynamic partition of several threads, else 1.
-double wandering_cost(const schedule::SuperSchedule& point);
+/// Whether chunks of rows go to another thread at every call: a dynamic partition of several threads.
+bool wanders(const schedule::SuperSchedule& point);
+
+/// By which a point counts as slower than it was: 1.03 where it wanders, and for SpMV and SpMM in a virtual
+/// machine 1.15; else 1.
+double wandering_cost(const schedule::SuperSchedule& point, bool virtual_machine);
 
 /// Candidates that may be the best: verified, timed to the end, not clearly slower than fixed_csr nor clearly
 /// worse than the best of them; best first, at most `limit`. Where that is more than one, the last of them is
