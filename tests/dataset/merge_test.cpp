@@ -106,6 +106,24 @@ TEST_CASE("merge: what an earlier dataset has is not repeated, renamed or put on
   CHECK(merged.records[1].split == Split::kTraining);
 }
 
+TEST_CASE("merge: a record that says nothing gives way to one that was measured again", "[dataset]") {
+  const TemporaryFolder folder;
+  Record failed = sample_record("m1", 16, 1.5), disturbed = sample_record("m2", 16, 1.5),
+         unlucky = sample_record("m3", 16, 1.5);
+  failed.status = measure::Status::kTimeout;
+  disturbed.disturbed = unlucky.disturbed = true;
+  const auto a = write_dataset(folder.path() / "a.jsonl", sample_header(), {failed, disturbed, unlucky});
+  const auto b = write_dataset(folder.path() / "b.jsonl", sample_header(),
+                               {sample_record("m1", 16, 2.0), sample_record("m2", 16, 2.0), unlucky});
+  const MergeSummary summary = merge_datasets({a, b}, folder.path() / "all.jsonl", {});
+  CHECK(summary.num_repeated == 3);
+  const Dataset merged = load_dataset(folder.path() / "all.jsonl");
+  REQUIRE(merged.records.size() == 3);
+  CHECK(merged.records[0].matrix == "m3");
+  CHECK(merged.records[1].speedup == 2.0);
+  CHECK(merged.records[2].speedup == 2.0);
+}
+
 TEST_CASE("merge: copies of a matrix that is there under another name are left out with it", "[dataset]") {
   const TemporaryFolder folder;
   const auto a = write_dataset(folder.path() / "a.jsonl", sample_header(), {sample_record("m1")});

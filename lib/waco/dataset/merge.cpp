@@ -104,6 +104,7 @@ class Merge {
 
   MergeSummary write(Output& output) {
     output.line(header_line(header()));
+    if (inputs_.size() > 1) note_telling();
     for (size_t file = 0; file < inputs_.size(); ++file)
       read_dataset(inputs_[file], [&](Record&& record) {
         if (accept(file, record)) {
@@ -116,6 +117,15 @@ class Merge {
   }
 
  private:
+  /// Of each point that a record says something of: one that says nothing takes no place from it.
+  void note_telling() {
+    for (size_t file = 0; file < inputs_.size(); ++file)
+      read_dataset(inputs_[file], [&](Record&& record) {
+        place_machine(file, record);
+        if (record.tells()) telling_.insert(content_hash(key(record)));
+      });
+  }
+
   int place_of(const Machine& machine, const nlohmann::json& ceilings) {
     const auto same = [&](const Machine& other) { return same_machine(machine, other); };
     const auto at = std::find_if(machines_.begin(), machines_.end(), same);
@@ -151,19 +161,25 @@ class Merge {
         machines_[1].compiler.version));
   }
 
-  /// Whether the record belongs into the result; its machine and split are made those of the result.
-  bool accept(size_t file, Record& record) {
+  /// Makes the record's machine that of the result.
+  void place_machine(size_t file, Record& record) const {
     const auto at = static_cast<size_t>(record.machine.value_or(0));
     if (at >= places_[file].size())
       throw InputError(inputs_[file].string(), 0, "a record names a machine that the header lacks");
     record.machine.reset();
     if (machines_.size() > 1) record.machine = places_[file][at];
+  }
+
+  /// Whether the record belongs into the result; its machine and split are made those of the result.
+  bool accept(size_t file, Record& record) {
+    place_machine(file, record);
     // Before keys, in which names play no part: a twin has the points of what it repeats.
     if (is_renamed(file, record)) {
       ++summary_.num_renamed;
       return false;
     }
-    if (!keys_.insert(content_hash(key(record))).second) {
+    const std::string point = content_hash(key(record));
+    if ((!record.tells() && telling_.contains(point)) || !keys_.insert(point).second) {
       ++summary_.num_repeated;
       return false;
     }
@@ -188,7 +204,7 @@ class Merge {
   std::vector<Machine> machines_;
   std::vector<nlohmann::json> ceilings_;  ///< of each machine
   std::vector<std::vector<int>> places_;  ///< per input: place in machines_ of each of its machines
-  std::unordered_set<std::string> keys_;
+  std::unordered_set<std::string> keys_, telling_;
   std::unordered_map<std::string, std::string> owner_;  ///< pattern -> name it was first met under
   /// Input and name of matrices left out for that. Their copies, which follow them, could be on the other
   /// side of the split.
