@@ -59,6 +59,7 @@ void apply(const ContestantTimes& times, double baseline_ns, Measurement& measur
   measurement.samples_ns = times.samples_ns;
   measurement.time_ns = times.time_ns;
   measurement.speedup = times.speedup;
+  measurement.num_rounds = times.num_rounds;
   measurement.rejected_share = times.rejected_share;
   measurement.is_disturbed = times.is_disturbed;
   measurement.baseline_median_ns = baseline_ns;

@@ -34,6 +34,7 @@ struct Measurement {
   Estimate time_ns;
   double baseline_median_ns = 0;  ///< of fixed_csr in the same rounds
   Estimate speedup;               ///< fixed_csr's time / own, by round
+  int num_rounds = 0;             ///< that `speedup` is of (not in documents)
   bool censored = false;          ///< stopped after its first run: time_ns is "at least about this"
   double rejected_share = 0;      ///< of rounds whose sample other work disturbed
   bool is_disturbed = false;      ///< hardly any round was undisturbed: the times may be anything

@@ -66,17 +66,16 @@ void from_json(const nlohmann::json& json, Preparation& preparation) {
 }
 
 void to_json(nlohmann::json& json, const ContestantTimes& times) {
-  json = {{"samples_ns", times.samples_ns},
-          {"time_ns", estimate_json(times.time_ns)},
-          {"speedup", estimate_json(times.speedup)},
-          {"rejected_share", times.rejected_share},
-          {"disturbed", times.is_disturbed}};
+  json = {{"samples_ns", times.samples_ns},          {"time_ns", estimate_json(times.time_ns)},
+          {"speedup", estimate_json(times.speedup)}, {"num_rounds", times.num_rounds},
+          {"rejected_share", times.rejected_share},  {"disturbed", times.is_disturbed}};
 }
 
 void from_json(const nlohmann::json& json, ContestantTimes& times) {
   json.at("samples_ns").get_to(times.samples_ns);
   times.time_ns = estimate_from(json.at("time_ns"));
   times.speedup = estimate_from(json.at("speedup"));
+  json.at("num_rounds").get_to(times.num_rounds);
   json.at("rejected_share").get_to(times.rejected_share);
   json.at("disturbed").get_to(times.is_disturbed);
 }

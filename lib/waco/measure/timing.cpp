@@ -166,17 +166,18 @@ std::vector<size_t> valid_rounds(const std::vector<Sample>& a, const std::vector
   return rounds;
 }
 
-Estimate speedup_of(const Series& baseline, const Series& own) {
+/// By round.
+std::vector<double> ratios_of(const Series& baseline, const Series& own) {
   std::vector<double> ratios;
   for (const size_t n : valid_rounds(baseline.samples(), own.samples())) {
     ratios.push_back(baseline.samples()[n].ns / std::max(own.samples()[n].ns, 1e-3));
   }
-  return estimate_median(std::move(ratios));
+  return ratios;
 }
 
 /// Whether a contestant's ratio is known well enough; the time itself when it is the only one.
 bool settled(const std::vector<Series>& all, size_t n, double precision) {
-  if (n > 0) return speedup_of(all[0], all[n]).relative_width() < precision;
+  if (n > 0) return estimate_median(ratios_of(all[0], all[n])).relative_width() < precision;
   std::vector<double> times;
   for (const Sample& sample : all[0].samples()) times.push_back(sample.ns);
   return estimate_median(std::move(times)).relative_width() < precision;
@@ -205,7 +206,9 @@ ContestantTimes summarize(const Series& baseline, const Series& own) {
   times.rejected_share = static_cast<double>(spoiled) / static_cast<double>(own.samples().size());
   times.is_disturbed = !has_enough(baseline.samples(), own.samples());
   times.time_ns = estimate_median(times.samples_ns);
-  times.speedup = speedup_of(baseline, own);
+  const std::vector<double> ratios = ratios_of(baseline, own);
+  times.num_rounds = static_cast<int>(ratios.size());
+  times.speedup = estimate_median(ratios);
   return times;
 }
 

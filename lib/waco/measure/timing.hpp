@@ -32,6 +32,7 @@ struct ContestantTimes {
   std::vector<double> samples_ns;  ///< per call, one for each round that counts
   Estimate time_ns;
   Estimate speedup;           ///< time of contestant 0 / own time, by round; 1 for contestant 0
+  int num_rounds = 0;         ///< that `speedup` is of
   double rejected_share = 0;  ///< of the rounds whose sample other work disturbed
   bool is_disturbed = false;  ///< in all but two rounds or fewer, own sample or contestant 0's was: times and
                               ///< speedup are of all rounds, and may be anything

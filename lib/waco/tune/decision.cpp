@@ -45,10 +45,10 @@ std::pair<int, double> rank(const Candidate& candidate) {
 }  // namespace
 
 bool is_surely_faster(const Measurement& m) {
-  constexpr size_t kManyRounds = 6;
+  constexpr int kManyRounds = 6;
   constexpr double kAheadInFew = 1.05;
   return is_timed(m) && m.significantly_faster() &&
-         (m.samples_ns.size() >= kManyRounds || m.speedup.low > kAheadInFew);
+         (m.num_rounds >= kManyRounds || m.speedup.low > kAheadInFew);
 }
 
 bool wanders(const schedule::SuperSchedule& point) {

@@ -72,7 +72,7 @@ std::string winner(const TuneResult& result) {
     return fmt::format("best by prediction{}: {}\n", best.verified ? ", verified" : "",
                        schedule::to_text(best.point));
   if (best.is_baseline) {
-    const char* reason = "no candidate is significantly faster";
+    const char* reason = "no candidate is faster beyond doubt";
     if (std::ranges::none_of(result.candidates, &Candidate::measured))
       reason = "no candidate was measured";
     else if (std::ranges::none_of(result.candidates,
