@@ -31,7 +31,8 @@ fi
   ${CXXFLAGS_FOR_CONSUMER:+-DCMAKE_CXX_FLAGS="$CXXFLAGS_FOR_CONSUMER"} >"$work/configure.log"
 "$cmake" --build "$work/consumer" >"$work/build.log" || { cat "$work/build.log" >&2; exit 1; }
 env -u WACO_BIN XDG_CACHE_HOME="$work/cache" "$work/consumer/consumer" >"$work/said" && code=0 || code=$?
-[ "$code" -eq 5 ] && grep -q "waco-worker is missing: .* by WACO_BIN" "$work/said"
+[ "$code" -eq 5 ] || { echo "a consumer that finds no worker ended with $code:" && cat "$work/said"; exit 1; } >&2
+grep -q "waco-worker is missing, .* by WACO_BIN" "$work/said"
 XDG_CACHE_HOME="$work/cache" WACO_BIN="$work/moved/bin" "$work/consumer/consumer"
 "$work/moved/bin/waco-tune" --version
 "$work/moved/bin/waco-bench" --list-peers

@@ -16,16 +16,21 @@ std::filesystem::path program_folder() {
   return program_file().parent_path();
 }
 
-namespace {
-
-/// What an installation, or a build folder, has at such a path from its programs: from those beside this one,
-/// or from those that WACO_BIN names. A build folder has the default places, whatever an installation is told
-/// to have.
-std::filesystem::path beside_programs(const char* by_default, const char* as_installed) {
+std::vector<std::filesystem::path> program_folders() {
   std::vector<std::filesystem::path> folders;
   if (std::filesystem::path own = program_folder(); !own.empty()) folders.push_back(std::move(own));
+  std::error_code error;
   if (const char* named = std::getenv("WACO_BIN"); named != nullptr && *named != '\0')
-    folders.emplace_back(named);
+    if (std::filesystem::path other = std::filesystem::canonical(named, error); !error)
+      folders.push_back(std::move(other));
+  return folders;
+}
+
+namespace {
+
+/// A build folder has the default places, whatever an installation is told to have.
+std::filesystem::path beside_programs(const char* by_default, const char* as_installed) {
+  const std::vector<std::filesystem::path> folders = program_folders();
   for (const std::filesystem::path& folder : folders)
     for (const std::filesystem::path& from_there :
          {std::filesystem::path(as_installed), ".." / std::filesystem::path(by_default)}) {

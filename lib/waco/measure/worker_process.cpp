@@ -1,6 +1,7 @@
 // Starting and watching a worker.
 #include "waco/measure/worker_process.hpp"
 
+#include <fmt/ranges.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -39,15 +40,15 @@ fs::path find_worker(const fs::path& given) {
     }
     return given;
   }
-  const fs::path beside = program_folder() / "waco-worker";
-  const fs::path installed = installed_libexec_folder() / "waco-worker";
-  for (const fs::path& candidate : {beside, installed}) {
-    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
-  throw EnvironmentError(
-      fmt::format("waco-worker is missing: neither {} nor {} is there; reinstall or build it, or name the "
-                  "folder of WACO's programs by WACO_BIN",
-                  beside.string(), installed.string()));
+  std::vector<std::string> places;
+  for (const fs::path& folder : program_folders()) places.push_back(folder / "waco-worker");
+  places.push_back(installed_libexec_folder() / "waco-worker");
+  for (const std::string& place : places)
+    if (::access(place.c_str(), X_OK) == 0) return place;
+  throw EnvironmentError(fmt::format(
+      "waco-worker is missing, which is looked for at {}; reinstall or build it, or name the folder of "
+      "WACO's programs by WACO_BIN",
+      fmt::join(places, ", ")));
 }
 
 std::map<std::string, std::string> openmp_environment(int threads) {

@@ -31,11 +31,12 @@ int main() {
   const std::string kernel = waco::codegen::emit_standalone(point, waco::codegen::any_shape(), 32, {});
   std::printf("%lld stored, %zu characters\n", static_cast<long long>(storage.abi().num_stored),
               kernel.size());
-  if (storage.abi().num_stored != 4 || kernel.size() <= 1000 || !collecting_is_refused()) return 1;
+  if (storage.abi().num_stored != 4 || kernel.size() <= 1000) return 1;
   waco::tune::TuneOptions options;
   options.problem = point.problem;
   options.points = {point};
   try {
+    if (!collecting_is_refused()) return 1;
     const waco::tune::TuneResult result = waco::tune::tune(tensor, options, {});
     return result.best && result.best->verified ? 0 : 1;
   } catch (const waco::EnvironmentError& error) {
