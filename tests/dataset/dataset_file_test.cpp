@@ -1,13 +1,11 @@
 // Datasets on disk: round trips, torn lines, and what must not be continued.
 #include "waco/dataset/dataset_file.hpp"
 
-#include <signal.h>
-#include <sys/resource.h>
-
 #include <catch2/catch.hpp>
 #include <fstream>
 
 #include "../gzipped.hpp"
+#include "../no_room.hpp"
 #include "sample_records.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
@@ -25,24 +23,6 @@ const auto kIgnore = [](Record&&) {};
 void append_text(const std::filesystem::path& file, const std::string& text) {
   std::ofstream(file, std::ios::app | std::ios::binary) << text;
 }
-
-/// Files can't grow as long as it lives, as where a disk is full.
-class NoRoom {
- public:
-  NoRoom() : handler_(::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit none{0, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &none);
-  }
-  ~NoRoom() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    ::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  sighandler_t handler_;
-  rlimit before_{};
-};
 
 }  // namespace
 

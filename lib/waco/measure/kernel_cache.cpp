@@ -64,9 +64,9 @@ class BuildFolder {
   fs::path path_;
 };
 
-/// Whether new ones can be made in it, and there is room for them, which a quota may forbid. Asked by doing
+/// Whether new ones can be made in it, and there is room for them, which a quota may forbid. Found by doing
 /// it: what modes say is not all that decides.
-bool takes_entries(const fs::path& folder) {
+bool takes_new_entries(const fs::path& folder) {
   constexpr size_t kBytes = 1 << 16;  // a large kernel and its source
   const fs::path trial = temporary_name(folder / "trial");
   if (::mkdir(trial.c_str(), 0700) != 0) return false;
@@ -76,6 +76,15 @@ bool takes_entries(const fs::path& folder) {
   std::error_code ignored;
   fs::remove_all(trial, ignored);
   return file.good();
+}
+
+/// The same, and asked no more of a folder that does: inputs of a list open one, one after the other.
+bool takes_entries(const fs::path& folder) {
+  static std::mutex mutex;
+  static std::set<fs::path> known;
+  const std::lock_guard lock(mutex);
+  if (!known.contains(folder) && takes_new_entries(folder)) known.insert(folder);
+  return known.contains(folder);
 }
 
 /// Whether the file system of a folder is mounted noexec: no library is loaded from there.
