@@ -61,7 +61,9 @@ std::optional<Shard> shard_of_array_task() {
 }
 
 std::optional<Shard> shard_of_step_task() {
-  // SLURM_NTASKS would be there in a batch script, too, which runs once.
+  // SLURM_NTASKS would be there in a batch script, too, which runs once, as does the first shell of srun
+  // --pty: of that step the other tasks end at once. sbatch hands its variables on.
+  if (std::getenv("SLURM_PTY_PORT") != nullptr) return std::nullopt;
   const std::optional<int> id = from_environment("SLURM_PROCID");
   const std::optional<int> count = from_environment("SLURM_STEP_NUM_TASKS");
   if (!id || !count || *count < 2) return std::nullopt;

@@ -24,7 +24,8 @@ Shard parse_shard(const std::string& text);
 std::optional<Shard> shard_of_array_task();
 
 /// The shard of one of several tasks that srun started in a step (SLURM_PROCID, SLURM_STEP_NUM_TASKS);
-/// nullopt outside of one, as in a batch script. Throws UsageError when the two do not go together.
+/// nullopt outside of one, as in a batch script, and in the shell of `srun --pty`. Throws UsageError when the
+/// two do not go together.
 std::optional<Shard> shard_of_step_task();
 
 /// What --shard says, or else the shard of a Slurm array task, or else that of a step's task, of which a line
