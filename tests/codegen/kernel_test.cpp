@@ -94,6 +94,37 @@ TEST_CASE("kernel: kernels for 16-byte vectors equal the reference", "[codegen]"
   }
 }
 
+TEST_CASE("kernel: blocks larger than the matrix, and more threads than rows, equal the reference",
+          "[codegen]") {
+  Random random(29);
+  const auto tensor_of = [&](int64_t rows, int64_t cols) {
+    matrix::SparseTensor tensor{"small", {rows, cols}, {{}, {}}, {}};
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t col = 0; col < cols; ++col)
+        if (random.chance(0.6)) {
+          tensor.coords[0].push_back(row);
+          tensor.coords[1].push_back(col);
+          tensor.values.push_back(1);
+        }
+    return tensor;
+  };
+  const std::vector<matrix::SparseTensor> tensors{tensor_of(1, 1), tensor_of(3, 5), tensor_of(2, 70)};
+  for (const char* text : {
+           "spmv f32 | A: i:U k:C | loop: i k | par: i balanced x12",
+           "spmv f32 | A: i:C k:S | loop: i k | par: i balanced x12",
+           "spmv f64 | A: i1:U i0:U k:L [i/32 sort:64] | loop: i1 k i0 | par: i1 static x12",
+           "spmv f32 | A: i1:U k:C i0:U [i/8] | loop: i1 k i0 | par: i1 static x12",
+           "spmv f32 | A: i1:U k1:C k0:U i0:U [i/6 k/4] | loop: i1 k1 k0 i0 | par: i1 balanced x12",
+           "spmm f32 J=20 | A: i1:U k:C i0:U [i/8] | loop: i1 k i0 j | par: i1 balanced x12",
+           "spmm f32 J=20 | A: i:U k:C | loop: i k j | par: i dynamic,256 x12",
+           "sddmm f32 K=24 | A: i1:U j:C i0:U [i/8] | loop: i1 j i0 k | par: i1 static x12",
+       })
+    for (const matrix::SparseTensor& tensor : tensors) {
+      INFO(text << " on " << tensor.dims[0] << " x " << tensor.dims[1]);
+      CHECK(check_point(schedule::parse(text), tensor, test_cache()) == "");
+    }
+}
+
 TEST_CASE("kernel: coordinates of two and of four bytes equal the reference", "[codegen]") {
   for (const char* text : {
            "spmv f32 | A: i:U k:C | loop: i k | par: i balanced x2 | unroll 8",
