@@ -247,7 +247,7 @@ ExitCode run_collect(const Options& options, const StopToken& signals) {
                    ? fmt::format(", {} left out for rows in a good order", summary.num_in_good_order)
                    : "");
   if (summary.num_disturbed > 0)
-    spdlog::warn("other work took the processors during {}: training leaves out what says nothing",
+    spdlog::warn("{} disturbed by other work on the processors, and left out by training",
                  counted(summary.num_disturbed, "record"));
   if (summary.stopped) {
     spdlog::warn("stopped ({}); the same command continues", stop.reason());

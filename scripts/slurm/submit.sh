@@ -41,7 +41,7 @@ if [ $# -lt 3 ] || [[ $1 == -* ]]; then usage; fi
 folder=$1
 shift
 slurm_options=()
-chooses_nodes=${SBATCH_CONSTRAINT-}
+chooses_nodes=${SBATCH_CONSTRAINT-}${SBATCH_PARTITION-}
 at_once=""
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
   case $1 in
@@ -52,7 +52,7 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
       shift
       ;;
     *)
-      case $1 in -C* | --constraint | --constraint=* | -w* | --nodelist | --nodelist=*) chooses_nodes=1 ;; esac
+      case $1 in -C* | --con* | -p* | --part* | -w* | --nodel*) chooses_nodes=1 ;; esac
       slurm_options+=("$1")
       ;;
   esac
@@ -188,7 +188,7 @@ if [ -z "$missing" ]; then
   exit 0
 fi
 [ -n "$chooses_nodes" ] ||
-  echo "submit: no --constraint: where nodes are of several kinds, a shard that starts again on another kind is refused there" >&2
+  echo "submit: neither --constraint nor --partition: where nodes are of several kinds, a shard that starts again on another kind is refused there" >&2
 # Slurm keeps a copy of the script: it is told where the folder and the program are.
 job=$(sbatch --parsable --array="${missing#,}${at_once:+%$at_once}" --output="$folder/logs/%a.log" ${slurm_options[@]+"${slurm_options[@]}"} \
   "$scripts/task.sbatch" "$folder" "$path")

@@ -349,7 +349,7 @@ TEST_CASE("cli: records of several machines and those without ceilings are told"
   INFO(run.err);
   REQUIRE(run.ok());
   CHECK_THAT(run.err, Catch::Contains("of 2 machines") && Catch::Contains("CPU A"));
-  CHECK_THAT(run.err, Catch::Contains("8 groups without ceilings of the machine, CPU B"));
+  CHECK_THAT(run.err, Catch::Contains("8 groups of CPU B, of which no ceilings are known"));
   const json dataset = parse_file(small.path("mixed/model.json")).at("dataset");
   CHECK(dataset.at("machines").size() == 2);
   REQUIRE(dataset.at("borrowed_ceilings").size() == 1);

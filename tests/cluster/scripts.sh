@@ -17,7 +17,7 @@ for program in sbatch waco-collect waco-tune; do
 done
 export PATH=$work/bin:$PATH WACO_BIN=$work/bin
 export CDPATH=. # with which cd prints where it went
-unset SBATCH_CONSTRAINT
+unset SBATCH_CONSTRAINT SBATCH_PARTITION
 
 # ---- A run that ends early would count as a shard that is done.
 expect 2 "--time-limit" "$slurm/submit.sh" limited -- waco-collect a.mtx --op spmv --time-limit 60
@@ -40,9 +40,9 @@ grep -q -e '--array=0,1,2,3%2 ' submitted
 printf '#!/bin/sh\nexit 0\n' >bin/sbatch
 
 # ---- A line warns of nodes of several kinds, unless an option chooses among them.
-expect 0 "submit: no --constraint: " "$slurm/submit.sh" kinds --time=1 -- waco-collect --op spmv a.mtx
+expect 0 "submit: neither --constraint nor --partition: " "$slurm/submit.sh" kinds --time=1 -- waco-collect --op spmv a.mtx
 [ "$(wc -l <err)" -eq 1 ]
-for option in --constraint=zen4 -Czen4 --nodelist=n1 -wn1; do
+for option in --constraint=zen4 -Czen4 --nodelist=n1 -wn1 --partition=zen4 -pzen4; do
   expect 0 "" "$slurm/submit.sh" kinds "$option" -- waco-collect --op spmv a.mtx
   [ ! -s err ]
 done

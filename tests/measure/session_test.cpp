@@ -227,6 +227,7 @@ TEST_CASE("session: a slow fixed_csr is not called once more to see how slow it 
 #if !defined(__SANITIZE_ADDRESS__)  // which needs terabytes of address space
 TEST_CASE("session: a worker keeps to a lower limit of the job's address space", "[measure]") {
   const ScopedAddressLimit limit(int64_t{4} << 30);
+  REQUIRE(limit.bytes() > 0);
   Session session(matrix_a(), kSpmv, quick_options());
   const Measurement result =
       measure_spmv(session, "rlimit own; getrlimit(RLIMIT_AS, &own); if (own.rlim_cur > " +

@@ -107,7 +107,9 @@ LinesFound read_json_lines(const fs::path& file, std::string_view kind,
       if (document.is_discarded()) {
         if (more || !may_be_torn(line, is_first)) handed.refuse(fault_of(line.text));
         found.torn = true;
-        spdlog::warn("{}:{}: the last line is incomplete and is left out", file.string(), number);
+        spdlog::warn("{}:{}: {}", file.string(), number,
+                     lines.cut_off() ? "the gzipped content is cut off here, and what was behind is missing"
+                                     : "the last line is incomplete and is left out");
         return found;
       }
       take(handed);

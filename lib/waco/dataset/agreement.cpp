@@ -95,8 +95,8 @@ nlohmann::ordered_json to_json(const Agreement& agreement) {
 
 std::string to_text(const Agreement& agreement, Order order) {
   return fmt::format(
-      "by {}: {} in both; {} on one matrix more than 10 % apart, {} of them ({:.2f} %) ordered the other way "
-      "round; the median change is {:.1f} %\n",
+      "by {}: {} in both; of {} more than 10 % apart on one matrix {} ({:.2f} %) in the other order; median "
+      "change {:.1f} %\n",
       order == Order::kTime ? "time" : "time / fixed_csr's", counted(agreement.num_common, "record"),
       counted(agreement.num_pairs, "pair"), agreement.num_reversed, 100 * agreement.reversed_share(),
       100 * agreement.median_change);

@@ -84,9 +84,10 @@ void check_split_of(const fs::path& model, const nlohmann::json& manifest, const
                  model.string(), num_known);
   else if (!tells_what_it_learned_from(manifest) && num_moved > 0)
     spdlog::warn(
-        "{} was judged by {} of what is the training side now: the datasets are divided in another way, and "
-        "it may have learned from what is judged by now",
-        model.string(), counted(num_moved, "original"));
+        "{} that {} was judged by on the training side now: the datasets are divided in another way, and it "
+        "may "
+        "have learned from what is judged by now",
+        counted(num_moved, "original"), model.string());
 }
 
 /// Metrics of the model and of all that it is compared with.

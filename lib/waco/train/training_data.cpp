@@ -70,8 +70,8 @@ void check_machines(const Records& records) {
   std::vector<Machine> others;
   for (const size_t place : places) others.push_back(records.machines[place]);
   spdlog::warn(
-      "{} without ceilings of the machine, {}: the closed-form model's terms are computed there for this "
-      "one, {}",
+      "{} of {}, of which no ceilings are known: for them the closed-form model uses those of this machine, "
+      "{}",
       counted(num_groups, "group"), names_of(others), here.cpu_model);
 }
 

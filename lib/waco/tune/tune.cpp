@@ -18,6 +18,7 @@
 #include "waco/base/files.hpp"
 #include "waco/measure/compiler.hpp"
 #include "waco/measure/statistics.hpp"
+#include "waco/measure/tensor_memory.hpp"
 #include "waco/tune/decision.hpp"
 #include "waco/tune/packing_forecast.hpp"
 #include "waco/tune/run.hpp"
@@ -277,8 +278,10 @@ TuneResult Run::take() {
     describe();
     if (!too_few_calls()) {
       const bool measures = options_.effort != Effort::kNone || !options_.points.empty() || options_.check;
-      if (measures && !options_.effort_by_calls)  // known before anything is ranked
+      if (measures && !options_.effort_by_calls) {  // known before anything is ranked
+        measure::check_copies_fit(tensor_.dims, tensor_.num_nonzeros());
         measure::check_operands_fit(options_.problem, tensor_.dims, tensor_.num_nonzeros());
+      }
       rank();
       choose_effort();
     }
