@@ -79,6 +79,13 @@ TEST_CASE("shards: a task of a Slurm step of several is one", "[base]") {
     CHECK(choose_shard("").count == 2);
   }
   CHECK(choose_shard("").index == 0);
+  CHECK(choose_shard("").count == 4);
+  {
+    // The one shell of srun --pty, whose step has as many tasks as were asked for.
+    const ScopedVariable port("SLURM_PTY_PORT", "40001");
+    CHECK_FALSE(shard_of_step_task());
+    CHECK(choose_shard("").count == 1);
+  }
   const ScopedVariable none("SLURM_PROCID", "4");
   CHECK_THROWS_WITH(choose_shard(""), Catch::Contains("--shard"));
   CHECK(choose_shard("3/4").index == 3);
