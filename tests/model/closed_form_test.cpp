@@ -2,6 +2,8 @@
 #include "waco/model/closed_form.hpp"
 
 #include <catch2/catch.hpp>
+#include <set>
+#include <utility>
 
 #include "patterns.hpp"
 #include "server_ceilings.hpp"
@@ -70,6 +72,27 @@ TEST_CASE("closed_form: chunks that leave a thread nearly nothing cost its time"
   const std::string by_columns = "sddmm f32 K=256 | A: j:U i:C | loop: j i k | par: j dynamic,";
   for (const std::string& point : {by_rows, by_columns})
     CHECK(1.5 * dealt_out(point, 32) < dealt_out(point, 1024));
+}
+
+TEST_CASE("closed_form: a thread that gets a heavy chunk last holds up the others", "[model]") {
+  constexpr int64_t kRows = 8192, kHeavy = 1024;
+  std::set<std::pair<int64_t, int64_t>> first,
+      last;  // heavy rows with half of the nonzeros, and seven others each
+  for (int64_t row = 0; row < kRows; ++row) {
+    const bool heavy = row < kHeavy;
+    for (int64_t n = 0; n < (heavy ? 28 : 4); ++n) {
+      first.emplace(row, (row * 7 + n * 97) % kRows);
+      last.emplace(kRows - 1 - row, (row * 7 + n * 97) % kRows);
+    }
+  }
+  const auto imbalance = [&](const auto& entries, const std::string& chunk) {
+    const auto matrix = waco::test::from_entries(kRows, kRows, entries);
+    ClosedFormModel model(matrix, waco::test::server_ceilings(2));
+    return model.terms(parse(kSpmmCsr + "i dynamic," + chunk + " x2")).imbalance;
+  };
+  CHECK(imbalance(first, "1024") < 1.15);
+  CHECK(imbalance(last, "1024") > 1.3);
+  CHECK(imbalance(last, "64") < 1.1);
 }
 
 TEST_CASE("closed_form: tiles of the dense index that threads share evenly are balanced", "[model]") {

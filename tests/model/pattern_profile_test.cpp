@@ -66,6 +66,10 @@ TEST_CASE("pattern_profile: heaviest rows and padding follow the row lengths", "
   PatternProfile profile(tensor);
   CHECK(profile.heaviest_rows(1) == 3);
   CHECK(profile.heaviest_rows(2) == 4);
+  CHECK(profile.busiest_by_turns(1, 2) == 4);  // 1, 1 and 2; 3
+  CHECK(profile.busiest_by_turns(1, 4) == 3);
+  CHECK(profile.busiest_by_turns(2, 2) == 4);
+  CHECK(profile.busiest_by_turns(4, 2) == 7);
   CHECK(profile.padded_nonzeros(4) == 16);
   CHECK(profile.longest_rows_share(0.5) == Approx(5.0 / 7));
 }
@@ -91,4 +95,5 @@ TEST_CASE("pattern_profile: a few nonzeros in very many rows take no memory for 
   PatternProfile empty(waco::test::from_entries(rows, 50, {}));
   CHECK(empty.row_pointers().size() < 100);
   CHECK(empty.heaviest_rows(1) == 0);
+  CHECK(empty.busiest_by_turns(1, 2) == 0);
 }

@@ -13,7 +13,7 @@ namespace waco::model {
 /// Raised whenever a point gets other terms on the same pattern with the same ceilings: terms that were kept
 /// are then computed again. kTermsVersion (learned/cost_features.hpp) says which models may go on with the
 /// new ones.
-inline constexpr int kClosedFormVersion = 6;
+inline constexpr int kClosedFormVersion = 7;
 
 /// Of log(time) that these terms expect a point to gain by clustered rows, how much it does: kernels wait
 /// less for dense rows than the terms say. 449 points were timed beside their clustered twins on a Zen 3:

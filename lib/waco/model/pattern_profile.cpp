@@ -276,6 +276,19 @@ double PatternProfile::heaviest_rows(int64_t rows) {
   return entry->second = static_cast<double>(most);
 }
 
+double PatternProfile::busiest_by_turns(int64_t rows, int threads) {
+  const auto [entry, is_new] = busiest_.try_emplace({rows, threads}, 0.0);
+  if (!is_new) return entry->second;
+  std::vector<int64_t> loads(static_cast<size_t>(threads), 0);  // a heap, the least on top
+  const int64_t count = static_cast<int64_t>(row_pointers_.size()) - 1;
+  for (int64_t r = 0; r < count; r += rows) {
+    std::ranges::pop_heap(loads, std::greater{});
+    loads.back() += row_pointers_[std::min(count, r + rows)] - row_pointers_[r];
+    std::ranges::push_heap(loads, std::greater{});
+  }
+  return entry->second = static_cast<double>(*std::ranges::max_element(loads));
+}
+
 double PatternProfile::longest_rows_share(double share) {
   const size_t num_rows = row_pointers_.size() - 1;
   if (lengths_.empty()) {

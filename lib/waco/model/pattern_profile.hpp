@@ -56,6 +56,9 @@ class PatternProfile {
   const FootprintCurve& footprint(const ModeOrder& modes, int mode, int64_t grain);
   /// Most nonzeros in any aligned group of `rows` rows.
   double heaviest_rows(int64_t rows);
+  /// Nonzeros of the thread that gets most when aligned groups of `rows` rows go, in order, each to the
+  /// thread that has had least so far.
+  double busiest_by_turns(int64_t rows, int threads);
   /// Nonzeros of the longest rows that make up a `share` of all rows, as a share of all nonzeros.
   double longest_rows_share(double share);
   /// Share of the rows whose number of nonzeros differs from that of the row before: how badly a branch
@@ -99,6 +102,7 @@ class PatternProfile {
   double irregularity_ = 0;
   std::vector<std::pair<int64_t, int64_t>> lengths_;  ///< of rows, and how many; longest first, when needed
   std::map<int64_t, double> heaviest_;
+  std::map<std::pair<int64_t, int>, double> busiest_;
   std::map<int, double> padded_;
 };
 
