@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -12,9 +15,11 @@
 #include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
 #include "waco/model/ceilings.hpp"
+#include "waco/train/checkpoint.hpp"
 
 using namespace waco;
 using namespace waco::train;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -98,6 +103,35 @@ TEST_CASE("trainer: the same seed gives the same weights, another one does not",
   const auto first = train(1);
   CHECK(first == train(1));
   CHECK(first != train(2));
+}
+
+TEST_CASE("trainer: training that diverges keeps its best epoch, if there was one", "[train]") {
+  TemporaryFolder folder;
+  const fs::path place = folder.path() / "checkpoint";
+  const auto train = [&](Network& network, bool resume) {
+    return train_network(network, data().training, data().validation, options_of(3), place, resume, {});
+  };
+  Network network = data().network();
+  train(network, false);
+  const auto go_on_from_nonsense = [&](size_t num_epochs) {
+    Checkpoint checkpoint = CheckpointFolder(place).read().value();
+    for (const char* of_the_file : {"tensors", "tensors_hash"}) checkpoint.state.erase(of_the_file);
+    nlohmann::json& history = checkpoint.state.at("history");
+    history = std::vector<nlohmann::json>(history.begin(), history.begin() + static_cast<int>(num_epochs));
+    checkpoint.state["epoch"] = checkpoint.state["best"] = num_epochs;
+    const model::TensorFile weights = network.save();
+    for (const auto& [name, tensor] : weights.tensors())
+      checkpoint.tensors.set("weights." + name, tensor.shape,
+                             std::vector<float>(tensor.data.size(), std::numeric_limits<float>::quiet_NaN()));
+    CheckpointFolder(place).write(checkpoint);
+    Network continued = data().network();
+    const History history_of_it = train(continued, true);
+    CHECK(history_of_it.best == static_cast<int>(num_epochs));
+    CHECK(history_of_it.epochs.size() == num_epochs);
+    CHECK(std::isfinite(costs_of(continued, data().validation, {}).loss));
+  };
+  go_on_from_nonsense(2);
+  CHECK_THROWS_AS(go_on_from_nonsense(0), EnvironmentError);
 }
 
 TEST_CASE("trainer: a network that is shown no pattern can't tell patterns apart", "[train]") {

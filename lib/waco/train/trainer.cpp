@@ -14,6 +14,8 @@
 #include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/random.hpp"
+#include "waco/codegen/arranged.hpp"
+#include "waco/model/closed_form.hpp"
 #include "waco/model/learned/cost_features.hpp"
 #include "waco/pattern/pattern_features.hpp"
 #include "waco/schedule/encoding.hpp"
@@ -67,9 +69,13 @@ Optimizer::Tensors trained_parameters(const Network& network, const TrainerOptio
   return trained;
 }
 
+class Diverged : public EnvironmentError {
+ public:
+  Diverged() : EnvironmentError("the loss is no longer a number; train with a smaller --lr") {}
+};
+
 void check_finite(double loss) {
-  if (!std::isfinite(loss))
-    throw EnvironmentError("the loss is no longer a number; train with a smaller --lr");
+  if (!std::isfinite(loss)) throw Diverged();
 }
 
 /// One run; see train_network.
@@ -109,22 +115,28 @@ class Training {
   }
 
   History run(const StopToken& stop) {
-    for (int number = static_cast<int>(history_.epochs.size()) + 1; number <= options_.epochs; ++number) {
-      if (out_of_patience(number)) break;
-      if (stop()) {
-        history_.stopped = true;
-        break;
-      }
-      if (!run_epoch(number, stop)) {
-        history_.stopped = true;
-        break;
-      }
+    try {
+      run_epochs(stop);
+    } catch (const Diverged& error) {
+      if (history_.best == 0) throw;
+      spdlog::warn("training ends after epoch {}: {}; the best epoch before is kept", history_.epochs.size(),
+                   error.what());
     }
     if (history_.best > 0) network_.load(best_weights_);
     return history_;
   }
 
  private:
+  void run_epochs(const StopToken& stop) {
+    for (int number = static_cast<int>(history_.epochs.size()) + 1; number <= options_.epochs; ++number) {
+      if (out_of_patience(number)) break;
+      if (stop() || !run_epoch(number, stop)) {
+        history_.stopped = true;
+        break;
+      }
+    }
+  }
+
   /// Returns the number of steps of the optimizer. Throws InputError where the numbers are of no run.
   int64_t read_progress(const nlohmann::json& state) {
     try {
@@ -263,7 +275,8 @@ class Training {
 std::string fingerprint_of(const Dims& dims, const Examples& training, const Examples& validation,
                            const TrainerOptions& options) {
   std::string text = to_json(options).dump() + to_json(dims).dump() + options.start;
-  text += fmt::format("{} {} {}", pattern::kFeatureVersion, schedule::kEncodingVersion, model::kTermsVersion);
+  text += fmt::format("{} {} {} {} {}", pattern::kFeatureVersion, schedule::kEncodingVersion,
+                      model::kTermsVersion, model::kClosedFormVersion, codegen::kClusteringVersion);
   for (const Examples* examples : {&training, &validation}) {
     text += "\n";
     for (const Example* example : *examples) {

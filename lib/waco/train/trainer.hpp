@@ -72,7 +72,7 @@ ExampleCosts costs_of(Network& network, const std::vector<const Example*>& examp
 /// Trains `network` and leaves the weights of the best epoch in it. `checkpoint`: a folder where the state is
 /// kept after every epoch; what is there is continued when `resume`, and gives the same weights as a run that
 /// was never ended. Throws UsageError when it was written with other options or examples, and
-/// EnvironmentError when the loss is no longer finite.
+/// EnvironmentError when the loss is no longer finite in the first epoch; later that ends the training.
 History train_network(Network& network, const std::vector<const Example*>& training,
                       const std::vector<const Example*>& validation, const TrainerOptions& options,
                       const std::filesystem::path& checkpoint, bool resume, const StopToken& stop);
