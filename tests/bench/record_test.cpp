@@ -126,11 +126,15 @@ TEST_CASE("summary: what records do not share is told", "[bench]") {
   CHECK(summarize(by_problem(records)[0]).caveats ==
         std::vector<std::string>{"warnings on 2 of 3 matrices; the first, of b: this machine is busy"});
   records[1].plan_origin.effort = "full";
+  records[0].plan_origin.cost_model = "0123456789abcdef";
+  records[1].machine.cpu_model = "another";
   records[2].machine.compiler.version = "g++ 99";
   const Summary summary = summarize(by_problem(records)[0]);
-  REQUIRE(summary.caveats.size() == 3);
+  REQUIRE(summary.caveats.size() == 5);
   CHECK(summary.caveats[1] == "plans found with different efforts: full (1), normal (2)");
-  CHECK_THAT(summary.caveats[2], Catch::Contains("different compilers") && Catch::Contains("g++ 99 (1)"));
+  CHECK_THAT(summary.caveats[2], Catch::Contains("different models") && Catch::Contains(" (1)"));
+  CHECK_THAT(summary.caveats[3], Catch::Contains("different processors") && Catch::Contains("another (1)"));
+  CHECK_THAT(summary.caveats[4], Catch::Contains("different compilers") && Catch::Contains("g++ 99 (1)"));
   for (const std::string& page : {to_table(summary), html_report(records), markdown_report(records)})
     CHECK_THAT(page, Catch::Contains("full (1), normal (2)") && Catch::Contains("this machine is busy"));
 }
@@ -148,7 +152,17 @@ TEST_CASE("summary: geometric means, failures and losses are counted", "[bench]"
   CHECK(summary.best_peer_over_fixed_csr == Approx(std::cbrt(1.0 * 2 * 2)));
   REQUIRE(summary.losses.size() == 1);
   CHECK(summary.losses[0].matrix == "c");
-  CHECK(summary.losses[0].peer == "fast");
+  CHECK(summary.losses[0].to == "fast");
+  REQUIRE(summary.behind_csr.size() == 1);
+  CHECK(summary.behind_csr[0].matrix == "c");
+  CHECK(summary.behind_csr[0].to == kBalancedCsr);
+  CHECK(summary.behind_csr[0].speedup == Approx(0.8));
+  CHECK_THAT(
+      to_table(summary),
+      Catch::Contains("waco below 0.95 of fixed_csr or balanced_csr:\n  c against balanced_csr: 0.80x\n"));
+  for (const std::string& page : {html_report(records), markdown_report(records)})
+    CHECK_THAT(page, Catch::Contains("waco over balanced_csr on c: 0.80x") ||
+                         Catch::Contains("| c | balanced_csr | 0.80 |"));
   const auto standing = [&](const std::string& name) {
     for (const Standing& s : summary.standings)
       if (s.name == name) return s;

@@ -96,6 +96,14 @@ std::string remarks(const Summary& summary) {
   return text;
 }
 
+std::string behind_csr(const Summary& summary) {
+  std::string text;
+  for (const Loss& loss : summary.behind_csr)
+    text +=
+        fmt::format("<p>waco over {} on {}: {:.2f}x.</p>\n", loss.to, escape_html(loss.matrix), loss.speedup);
+  return text;
+}
+
 std::string verdict(const Summary& summary) {
   if (summary.num_with_peers == 0)
     return "<p>No library took part: fixed_csr is all there is to compare with.</p>\n";
@@ -156,8 +164,8 @@ std::string section(std::vector<const Record*> group) {
                      counted(summary.threads, "thread"),
                      counted(summary.num_matrices, "matrix", "matrices")) +
          fmt::format("<p class=\"soft\">{}</p>\n", escape_html(to_table(group[0]->ceilings))) +
-         verdict(summary) + speedup_chart(curves_of(group, summary)) + standings_table(summary) +
-         remarks(summary) + matrices_table(group, summary);
+         verdict(summary) + behind_csr(summary) + speedup_chart(curves_of(group, summary)) +
+         standings_table(summary) + remarks(summary) + matrices_table(group, summary);
 }
 
 }  // namespace

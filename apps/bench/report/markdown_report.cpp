@@ -107,12 +107,15 @@ std::string caveats_of(const Groups& groups) {
 
 std::string losses_of(const Groups& groups) {
   std::string text;
-  for (const auto& group : groups)
-    for (const Loss& loss : summarize(group).losses)
-      text += fmt::format("| {} | {} | {} | {:.2f} |\n", label_of(group, groups), escaped(loss.matrix),
-                          loss.peer, loss.speedup);
+  for (const auto& group : groups) {
+    const Summary summary = summarize(group);
+    for (const std::vector<Loss>* losses : {&summary.losses, &summary.behind_csr})
+      for (const Loss& loss : *losses)
+        text += fmt::format("| {} | {} | {} | {:.2f} |\n", label_of(group, groups), escaped(loss.matrix),
+                            loss.to, loss.speedup);
+  }
   if (text.empty()) return "";
-  return "\nClear losses:\n\n| problem | matrix | peer | ours over it |\n|---|---|---|---|\n" + text;
+  return "\nClear losses:\n\n| problem | matrix | to | ours over it |\n|---|---|---|---|\n" + text;
 }
 
 std::string remarks(const std::vector<Record>& records) {

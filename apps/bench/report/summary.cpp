@@ -74,11 +74,13 @@ std::vector<std::string> remarks_of(const std::vector<const Record*>& records) {
 
 std::vector<std::string> caveats_of(const std::vector<const Record*>& records) {
   std::vector<const Record*> warned;
-  std::map<std::string, int> efforts, compilers;
+  std::map<std::string, int> efforts, models, processors, compilers;
   for (const Record* record : records) {
     if (!record->warnings.empty()) warned.push_back(record);
-    const std::string& effort = record->plan_origin.effort;
-    ++efforts[effort.empty() ? "unknown" : effort];
+    const PlanOrigin& origin = record->plan_origin;
+    ++efforts[origin.effort.empty() ? "unknown" : origin.effort];
+    ++models[origin.cost_model.empty() ? "unknown" : model_text(origin.cost_model)];
+    ++processors[record->machine.cpu_model];
     ++compilers[record->machine.compiler.version];
   }
   std::vector<std::string> caveats;
@@ -94,6 +96,8 @@ std::vector<std::string> caveats_of(const std::vector<const Record*>& records) {
     caveats.push_back(fmt::format("{}: {}", what, text));
   };
   tell("plans found with different efforts", efforts);
+  tell("plans found by different models", models);
+  tell("times of different processors", processors);
   tell("kernels of different compilers", compilers);
   return caveats;
 }
@@ -137,16 +141,26 @@ Summary summarize(const std::vector<const Record*>& group) {
   for (const std::string& name : names_of(group)) summary.standings.push_back(standing_of(name, group));
   GeometricMean peer_over_fixed, waco_over_peer;
   for (const Record* record : group) {
+    const Entry* waco = record->find(kWaco);
+    const auto lost = [&](const Entry* other) {
+      const double speedup = speedup_over(waco, other);
+      return speedup > 0 && speedup < kClearLoss;
+    };
+    const auto loss = [&](const Entry* other) {
+      return Loss{record->matrix.name, other->name, speedup_over(waco, other)};
+    };
+    for (const char* csr : {kFixedCsr, kBalancedCsr})
+      if (const Entry* other = record->find(csr); lost(other)) summary.behind_csr.push_back(loss(other));
     const Entry* peer = record->best_peer();
-    const double speedup = speedup_over(record->find(kWaco), peer);
+    const double speedup = speedup_over(waco, peer);
     if (speedup <= 0) continue;
     waco_over_peer.add(speedup);
     peer_over_fixed.add(speedup_over(peer, record->find(kFixedCsr)));
     summary.num_rough += peer->censored ? 1 : 0;
-    if (speedup < kClearLoss) summary.losses.push_back({record->matrix.name, peer->name, speedup});
+    if (lost(peer)) summary.losses.push_back(loss(peer));
   }
-  std::sort(summary.losses.begin(), summary.losses.end(),
-            [](const Loss& a, const Loss& b) { return a.speedup < b.speedup; });
+  for (std::vector<Loss>* losses : {&summary.losses, &summary.behind_csr})
+    std::ranges::sort(*losses, {}, &Loss::speedup);
   summary.remarks = remarks_of(group);
   summary.caveats = caveats_of(group);
   summary.num_with_peers = waco_over_peer.count();

@@ -9,11 +9,11 @@
 
 namespace waco::bench {
 
-/// A matrix on which a peer was clearly ahead.
+/// A matrix on which another contestant was clearly ahead of our plan.
 struct Loss {
   std::string matrix;
-  std::string peer;
-  double speedup = 0;  ///< ours over that peer's, below 1
+  std::string to;
+  double speedup = 0;  ///< ours over that contestant's, below 1
 };
 
 /// One contestant over all matrices on which it was verified and timed.
@@ -40,18 +40,19 @@ struct Summary {
   double best_peer_over_fixed_csr = 0;
   double waco_over_best_peer = 0;    ///< geometric mean; 0 without peers
   std::vector<Loss> losses;          ///< ours below kClearLoss of the best peer, worst first
+  std::vector<Loss> behind_csr;      ///< likewise of fixed_csr or balanced_csr
   std::vector<std::string> remarks;  ///< remarks_of() these records
   std::vector<std::string> caveats;  ///< caveats_of() these records
 };
 
-/// Below this share of the best peer's speed a matrix counts as lost.
+/// Below this share of the other's speed a matrix counts as lost.
 inline constexpr double kClearLoss = 0.95;
 
 /// What a reader of the libraries' times should know, a line a library: "mkl: ..."; in order of appearance.
 std::vector<std::string> remarks_of(const std::vector<const Record*>& records);
 
 /// What keeps records from being compared as equals: warnings, such as of a busy machine, with the first of
-/// them; plans found with different efforts; kernels of different compilers.
+/// them; plans found with different efforts or by different models; different processors or compilers.
 std::vector<std::string> caveats_of(const std::vector<const Record*>& records);
 
 /// A line for each contestant that was censored: "alpha: over 8 times slower than fixed_csr on 2 of 9

@@ -96,6 +96,17 @@ std::string to_table(const Record& record) {
   return text;
 }
 
+namespace {
+
+std::string to_lines(const std::vector<Loss>& losses) {
+  std::string text;
+  for (const Loss& loss : losses)
+    text += fmt::format("  {} against {}: {:.2f}x\n", loss.matrix, loss.to, loss.speedup);
+  return text;
+}
+
+}  // namespace
+
 std::string to_table(const Summary& summary) {
   std::string text =
       fmt::format("{}, {}, {}; geometric means of speedups\n", schedule::to_text(summary.problem),
@@ -110,18 +121,20 @@ std::string to_table(const Summary& summary) {
   for (const std::string& note : censored_notes(summary)) text += fmt::format("note: {}\n", note);
   for (const std::string& remark : summary.remarks) text += fmt::format("note: {}\n", remark);
   for (const std::string& caveat : summary.caveats) text += fmt::format("note: {}\n", caveat);
+  if (!summary.behind_csr.empty())
+    text += fmt::format("waco below {:.2f} of {} or {}:\n{}", kClearLoss, kFixedCsr, kBalancedCsr,
+                        to_lines(summary.behind_csr));
   if (summary.num_with_peers == 0)
     return text + (summary.problem.op == schedule::Op::kMttkrp
                        ? "no library here has mttkrp: fixed_csr is all there is to compare with\n"
                        : "no peer took part\n");
-  text += fmt::format(
-      "waco over the best peer of each matrix: {:.2f}x ({}{}; best peer over fixed_csr: {:.2f}x); "
-      "below {:.2f}: {}\n",
-      summary.waco_over_best_peer, counted(summary.num_with_peers, "matrix", "matrices"), rough_note(summary),
-      summary.best_peer_over_fixed_csr, kClearLoss, summary.losses.size());
-  for (const Loss& loss : summary.losses)
-    text += fmt::format("  {} against {}: {:.2f}x\n", loss.matrix, loss.peer, loss.speedup);
-  return text;
+  return text +
+         fmt::format(
+             "waco over the best peer of each matrix: {:.2f}x ({}{}; best peer over fixed_csr: {:.2f}x); "
+             "below {:.2f}: {}\n{}",
+             summary.waco_over_best_peer, counted(summary.num_with_peers, "matrix", "matrices"),
+             rough_note(summary), summary.best_peer_over_fixed_csr, kClearLoss, summary.losses.size(),
+             to_lines(summary.losses));
 }
 
 std::string to_table(const std::vector<Library>& libraries) {
