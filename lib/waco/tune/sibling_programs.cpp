@@ -29,13 +29,15 @@ std::string last_line(const std::string& text) {
 }  // namespace
 
 std::string sibling_program(const std::string& name) {
-  const fs::path path = program_folder() / name;
+  const std::vector<fs::path> folders = program_folders();
+  std::vector<std::string> places;
+  for (const fs::path& folder : folders) places.push_back(folder.string());
   std::error_code error;
-  if (!fs::exists(path, error))
-    throw EnvironmentError(fmt::format("--calibrate needs {}, which is not in {}{}", name,
-                                       path.parent_path().string(),
-                                       name == "waco-train" ? "; build it where libtorch is installed" : ""));
-  return path;
+  for (const fs::path& folder : folders)
+    if (fs::exists(folder / name, error)) return folder / name;
+  throw EnvironmentError(fmt::format("--calibrate needs {}, which is not in {}{}", name,
+                                     fmt::join(places, " or "),
+                                     name == "waco-train" ? "; build it where libtorch is installed" : ""));
 }
 
 std::string run_silently(const std::vector<std::string>& arguments, const StopToken& stop) {

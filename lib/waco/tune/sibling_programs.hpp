@@ -9,7 +9,7 @@
 
 namespace waco::tune {
 
-/// Path of a program beside the running one. Throws EnvironmentError when it is not there.
+/// Path of a program in one of program_folders(). Throws EnvironmentError when it is in none.
 std::string sibling_program(const std::string& name);
 
 /// Runs a step to its end and returns what it printed. Throws EnvironmentError with the last line of its
