@@ -9,6 +9,7 @@
 
 #include "waco/base/clock.hpp"
 #include "waco/base/error.hpp"
+#include "waco/measure/fresh_memory.hpp"
 #include "waco/measure/requests.hpp"
 #include "waco/measure/session.hpp"
 
@@ -172,9 +173,13 @@ void Contestants::add_peer(const Peer& peer, const PeerInput& input) {
   entry.status = measure::name(measure::Status::kConstraint);
   start_library(peer, input.problem, input.threads);
   try {
-    const auto start = std::chrono::steady_clock::now();
-    runner.peer = peer.prepare(input);
-    entry.setup_ns = ns_since(start);
+    entry.setup_ns = measure::shortest_set_up_ns([&] {
+      runner.peer.reset();
+      const measure::FreshMemory fresh;
+      const auto start = std::chrono::steady_clock::now();
+      runner.peer = peer.prepare(input);
+      return ns_since(start);
+    });
     entry.stored_bytes = runner.peer->stored_bytes();
     take(bench_.prepare(kernel_of(*runner.peer), censor_ns_), entry);
   } catch (const std::bad_alloc&) {

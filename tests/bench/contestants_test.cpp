@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <thread>
 
 #include "../measure/small_kernels.hpp"
@@ -91,6 +92,26 @@ struct WithBaseline {
 };
 
 }  // namespace
+
+TEST_CASE("contestants: a library's set-up is the shortest of a few", "[bench]") {
+  WithBaseline begun;
+  begun.contest.add_peers({stand_in("first", {})}, {});  // which starts the library
+  auto set_ups = std::make_shared<int>(0);
+  const auto set_up_ns = [&](int first_ms, int later_ms) {
+    *set_ups = 0;
+    Peer peer = stand_in("peer", {});
+    peer.prepare = [=](const PeerInput& input) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(++*set_ups == 1 ? first_ms : later_ms));
+      return std::make_unique<StandIn>(input, Manner());
+    };
+    begun.contest.add_peers({peer}, {});
+    return begun.record.entries.back().setup_ns;
+  };
+  CHECK(set_up_ns(20, 0) < 20e6);
+  CHECK(*set_ups == 3);
+  CHECK(set_up_ns(40, 0) >= 40e6);
+  CHECK(*set_ups == 1);
+}
 
 TEST_CASE("contestants: a peer that fails while it is timed costs the others nothing", "[bench]") {
   WithBaseline begun;

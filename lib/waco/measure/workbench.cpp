@@ -27,10 +27,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kGuardBytes = 1024;  // behind the output
 constexpr unsigned char kGuard = 0xa5;
-/// Packing is timed so often, unless that takes long, and the shortest time counts: threads that have to be
-/// woken, or that others keep waiting, cost milliseconds.
-constexpr int kPackRuns = 3;
-constexpr double kShortPacking_ns = 30e6;
 /// A first run this many times over the limit needs no second one to be called slow.
 constexpr double kFarOff = 2;
 /// Below this time a slow run may be the scheduler's doing: a thread that waits for its slice costs
@@ -132,6 +128,16 @@ Preparation Workbench::prepare(const ForeignKernel& kernel, double censor_ns) {
   });
 }
 
+double shortest_set_up_ns(const std::function<double()>& set_up) {
+  constexpr int kMostRuns = 3;
+  constexpr double kShort_ns = 30e6;  // together
+  const Clock::time_point start = Clock::now();
+  double shortest_ns = set_up();
+  for (int run = 1; run < kMostRuns && ns_since(start) < kShort_ns; ++run)
+    shortest_ns = std::min(shortest_ns, set_up());
+  return shortest_ns;
+}
+
 Preparation Workbench::guarded(const std::function<void(Preparation&)>& body) const {
   Preparation preparation;
   try {
@@ -152,17 +158,15 @@ Preparation Workbench::guarded(const std::function<void(Preparation&)>& body) co
 Preparation Workbench::pack(const Contestant& contestant, Entrant& entrant) {
   const schedule::SuperSchedule& point = contestant.point;
   Preparation preparation;
-  const Clock::time_point first_start = Clock::now();
-  for (int run = 0; run < kPackRuns && (run == 0 || ns_since(first_start) < kShortPacking_ns); ++run) {
+  preparation.pack_ns = static_cast<int64_t>(shortest_set_up_ns([&] {
     entrant.storage.reset();
     const FreshMemory fresh;
     const Clock::time_point start = Clock::now();
     entrant.storage = std::make_unique<codegen::Storage>(
         contestant.fixed_csr ? codegen::pack_fixed_csr(tensor_, problem_, threads_)
                              : codegen::pack(tensor_, point.format, problem_.op, problem_.type, threads_));
-    const auto ns = static_cast<int64_t>(ns_since(start));
-    preparation.pack_ns = run == 0 ? ns : std::min(preparation.pack_ns, ns);
-  }
+    return ns_since(start);
+  }));
   const waco_storage& storage = entrant.storage->abi();
   preparation.stored_bytes = entrant.storage->bytes();
   preparation.num_stored = storage.num_stored;
