@@ -151,7 +151,6 @@ TEST_CASE("groups: an original or pattern of several datasets is on the side whe
     others.back().original = "renamed";
     others.push_back(record("other", chunk, validation));
   }
-  for (dataset::Record& other : others) other.samples_ns[0] += 1;  // it was measured again
   const Records records = load_records({first, files.write("b", others)}, std::nullopt);
   std::map<std::string, std::set<dataset::Split>> sides;
   for (const Group& group : records.groups) sides[group.matrix].insert(group.split);
@@ -210,18 +209,6 @@ TEST_CASE("groups: a point that a file has twice is learned from once", "[train]
   CHECK(once.num_records == 2);
   REQUIRE(once.groups.size() == 1);
   CHECK(once.groups[0].size() == 2);
-}
-
-TEST_CASE("groups: a measurement that two files have is learned from once", "[train]") {
-  Files files;
-  dataset::Record again = sample_record("mesh", 16);
-  again.samples_ns[0] += 1;
-  const auto first = files.write("a", {sample_record("mesh", 16), sample_record("mesh", 8)});
-  const auto second = files.write("b", {sample_record("mesh", 8), sample_record("mesh", 4), again});
-  const Records both = load_records({first, second}, std::nullopt);
-  CHECK(both.num_records == 4);
-  REQUIRE(both.groups.size() == 2);
-  CHECK(both.groups[1].size() == 2);
 }
 
 TEST_CASE("groups: records that contradict themselves are refused", "[train]") {

@@ -8,7 +8,6 @@
 #include <limits>
 #include <map>
 #include <set>
-#include <unordered_set>
 #include <utility>
 
 #include "waco/base/content_hash.hpp"
@@ -81,8 +80,7 @@ class Loading {
     std::set<std::string> keys;
     int64_t num_repeated = 0;
     for (const Record& record : records) {
-      const std::string key = dataset::key(record);
-      if (!keys.insert(key).second || is_of_another_file(key, record)) {
+      if (!keys.insert(dataset::key(record)).second) {
         ++num_repeated;
         continue;
       }
@@ -97,8 +95,8 @@ class Loading {
       add(file, record, origin);
     }
     if (num_repeated > 0)
-      spdlog::warn("{}: {} left out, of a point that an earlier record is of, or met in another file",
-                   file.string(), counted(num_repeated, "record"));
+      spdlog::warn("{}: {} left out, of a point that an earlier record is of", file.string(),
+                   counted(num_repeated, "record"));
     result_.files.push_back({{"name", file.filename().string()},
                              {"records", records.size()},
                              {"hash", content_hash(read_file(file))}});
@@ -122,13 +120,6 @@ class Loading {
     std::shared_ptr<const model::Ceilings> ceilings;
     std::string key;  ///< differs from that of other machines and files
   };
-
-  /// Whether a file before, of which this may be a part, has the same measurement.
-  bool is_of_another_file(const std::string& key, const Record& record) {
-    if (record.samples_ns.empty()) return false;
-    return !measurements_.insert(content_hash(fmt::format("{} {}", key, fmt::join(record.samples_ns, " "))))
-                .second;
-  }
 
   static std::vector<std::shared_ptr<const model::Ceilings>> ceilings_of(const dataset::Header& header,
                                                                          const std::filesystem::path& file) {
@@ -211,7 +202,6 @@ class Loading {
 
   std::optional<Resplit> resplit_;
   bool is_first_ = true;
-  std::unordered_set<std::string> measurements_;
   std::map<std::string, size_t> places_;
   Records result_;
 };
