@@ -100,8 +100,10 @@ static inline int waco_find_rows(struct waco_packer* p, int threads) {
   first[0] = 0;
   int ok = nnz == 0 || waco_first_is_in_range(p);
   /* Shares whose last rows do not ascend would write to the same pointers. */
-  for (int64_t t = 1, before = -1; t <= threads && ok; ++t) {
-    const int64_t cut = waco_next_row(p->coords[0], nnz, waco_share(nnz, threads, (int)t));
+  for (int64_t t = 1, cut = 0, before = -1; t <= threads && ok; ++t) {
+    const int64_t share = waco_share(nnz, threads, (int)t);
+    if (share > cut)
+      cut = waco_next_row(p->coords[0], nnz, share); /* else in a row that was walked already */
     if (cut == 0) continue;
     ok = p->coords[0][cut - 1] >= before;
     before = p->coords[0][cut - 1];
