@@ -56,6 +56,7 @@ const std::map<std::string, std::string> kExpected = {
     {"only_gzip_header.mtx.gz", ": the gzip file is cut off"},
     {"order_4.tns", ":1: a tensor of order 4"},
     {"order_changes.tns", ":2: 3 of 4 numbers: '1 2 1.0' is incomplete"},
+    {"comment_behind_entry.tns", ":1: '#' follows the 4 numbers of an entry"},
     {"order_grows.tns", ":3: '1.0' follows the 3 numbers"},
     {"page.html", ":1: neither a Matrix Market file"},
     {"pattern_skew_symmetric.mtx", ":1: a pattern has no signs and can't be skew-symmetric"},

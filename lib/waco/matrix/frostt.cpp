@@ -18,7 +18,8 @@ int find_order(TextReader& text) {
     const char first = first_character(*line);
     if (first == '\0' || first == '#') continue;
     const bool begins_with_digit = first >= '0' && first <= '9';
-    const int order = static_cast<int>(words_of(*line).size()) - 1;
+    const std::string_view entry = line->substr(0, line->find('#'));  // a comment there is told of later
+    const int order = static_cast<int>(words_of(entry).size()) - 1;
     if (!begins_with_digit) {
       throw InputError(
           text.name(), text.line_number(),
