@@ -305,6 +305,19 @@ TEST_CASE("kernel_cache: what killed runs left long ago is removed, what is new 
   CHECK(fs::exists(kernels / "def.so.tmp.0000000000000456.1"));
 }
 
+TEST_CASE("kernel_cache: a folder of kernels that others may write to is not used", "[measure]") {
+  const TemporaryFolder folder;
+  const ScopedVariable variable("XDG_CACHE_HOME", folder.path());
+  const fs::path kernels = KernelCache(compiler()).folder();
+  CHECK(kernels == folder.path() / "waco" / "kernels");
+  fs::permissions(kernels, fs::perms::others_write, fs::perm_options::add);
+  const KernelCache cache(compiler());
+  CHECK(cache.folder() != kernels);
+  CHECK(call(cache.get(answer(8), 60).library) == 8);
+  CHECK(fs::is_empty(kernels));
+  CHECK_THROWS_WITH(KernelCache(compiler(), kernels), Catch::Contains("chmod 700"));  // asked for
+}
+
 TEST_CASE("kernel_cache: without a cache folder kernels last as long as the process", "[measure]") {
   const ScopedVariable variable("XDG_CACHE_HOME", "/dev/null");
   CHECK(call(KernelCache(compiler()).get(answer(6), 60).library) == 6);

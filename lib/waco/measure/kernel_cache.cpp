@@ -99,19 +99,27 @@ fs::path temporary_kernels() {
   return folder.path() / "kernels";
 }
 
-fs::path kernels_folder_if_any() {
-  const fs::path cache = cache_folder_if_any();
-  if (cache.empty()) return {};
-  const fs::path kernels = cache / "kernels";
-  return fs::exists(kernels) || takes_entries(cache) ? kernels : fs::path();
-}
-
 /// Inputs of a list open the same folder, one after the other.
 void warn_once(const std::string& text) {
   static std::mutex mutex;
   static std::set<std::string> told;
   const std::lock_guard lock(mutex);
   if (told.insert(text).second) spdlog::warn(text);
+}
+
+fs::path kernels_folder_if_any() {
+  const fs::path cache = cache_folder_if_any();
+  if (cache.empty()) return {};
+  const fs::path kernels = cache / "kernels";
+  std::error_code error;
+  if (!fs::exists(kernels, error) && !takes_entries(cache)) return {};
+  try {
+    make_private_folder(kernels);
+    return kernels;
+  } catch (const EnvironmentError& fault) {
+    warn_once(fmt::format("{}; kernels are not kept for later runs", fault.what()));
+    return {};
+  }
 }
 
 }  // namespace
@@ -123,8 +131,10 @@ int num_compilers() {
 
 KernelCache::KernelCache(Compiler compiler, fs::path folder, CacheLimit limit, Compiling compiling)
     : compiler_(std::move(compiler)), folder_(std::move(folder)), limit_(limit), compiling_(compiling) {
-  if (folder_.empty()) folder_ = kernels_folder_if_any();
-  if (!folder_.empty()) make_private_folder(folder_);
+  if (folder_.empty())
+    folder_ = kernels_folder_if_any();
+  else
+    make_private_folder(folder_);
   if (!folder_.empty() && refuses_libraries(folder_)) {
     warn_once(fmt::format(
         "{}: is on a file system that is mounted noexec; kernels are not kept for later runs (XDG_CACHE_HOME "
