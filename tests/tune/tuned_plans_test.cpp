@@ -138,6 +138,8 @@ TEST_CASE("tuned_plans: other files, newer versions, damage and several parts ar
   CHECK_THROWS_AS(TunedPlans::read("/nonexistent/plans.jsonl"), Error);
   CHECK_THROWS_WITH(read("hello\nworld\n"), Catch::Contains(":1: is not a plan of waco-tune"));
   CHECK_THROWS_AS(read(""), InputError);
+  const std::string whole = document(kStatic, "aa").dump(2);
+  CHECK_THROWS_WITH(read(whole.substr(0, whole.size() / 2)), Catch::Contains("is not complete, valid JSON"));
   CHECK_THROWS_WITH(read(R"({"format": "waco-bench", "version": 1})"), Catch::Contains("waco-bench"));
   json newer = document(kStatic, "aa");
   newer["version"] = 99;

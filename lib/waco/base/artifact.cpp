@@ -102,7 +102,11 @@ int check_artifact(const nlohmann::json& artifact, const std::filesystem::path& 
 }
 
 nlohmann::json read_artifact(const std::filesystem::path& file, std::string_view format, int max_version) {
-  const std::string text = read_input_file(file);
+  return parse_artifact(read_input_file(file), file, format, max_version);
+}
+
+nlohmann::json parse_artifact(const std::string& text, const std::filesystem::path& file,
+                              std::string_view format, int max_version) {
   nlohmann::json artifact;
   const auto fail = [&](int64_t line) {
     throw InputError(file.string(), line,

@@ -27,6 +27,9 @@ int check_artifact(const nlohmann::json& artifact, const std::filesystem::path& 
 
 /// Reads a whole JSON artifact and checks its header. Throws InputError.
 nlohmann::json read_artifact(const std::filesystem::path& file, std::string_view format, int max_version);
+/// The same of the text of a file that was read already.
+nlohmann::json parse_artifact(const std::string& text, const std::filesystem::path& file,
+                              std::string_view format, int max_version);
 
 /// Whether a file is a JSON artifact of `format`, of whatever version.
 bool is_artifact(const std::filesystem::path& file, std::string_view format);

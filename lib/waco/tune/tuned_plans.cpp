@@ -9,6 +9,7 @@
 
 #include "waco/base/artifact.hpp"
 #include "waco/base/error.hpp"
+#include "waco/base/file_replacement.hpp"
 #include "waco/base/files.hpp"
 #include "waco/base/line_reader.hpp"
 #include "waco/tune/plan_file.hpp"
@@ -69,16 +70,27 @@ std::vector<TunedPlan> read_lines(const fs::path& file) {
   return plans;
 }
 
+/// Whether the text is of one document over several lines, as plans of one matrix are written.
+bool begins_over_lines(const std::string& text) {
+  const size_t brace = text.find_first_not_of(" \t\r\n");
+  if (brace == std::string::npos || text[brace] != '{') return false;
+  const size_t next = text.find_first_not_of(" \t\r", brace + 1);
+  return next != std::string::npos && text[next] == '\n';
+}
+
 }  // namespace
 
 TunedPlans TunedPlans::read(const fs::path& file) {
   TunedPlans result;
   result.file_ = file;
-  const json whole = json::parse(read_input_file(file), nullptr, false);
+  const std::string text = read_input_file(file);
+  const json whole = json::parse(text, nullptr, false);
+  if (whole.is_discarded() && begins_over_lines(text))
+    (void)parse_artifact(text, file, kPlanFormat, kPlanVersion);  // which says where it is damaged
   result.for_all_ = !whole.is_discarded() && !(whole.is_object() && whole.contains("input"));
   if (result.for_all_) {
     result.plans_.push_back(checked_plan({whole, 0, file, kKind}));
-  } else if (file == "-") {  // which can't be read again: one line of a list, or nothing
+  } else if (file == "-" || is_stream(file)) {  // which can't be read again: one line of a list, or nothing
     const JsonLine line{whole, 1, file, kKind};
     if (whole.is_discarded()) line.refuse("it is no JSON, or several lines; name a file of these");
     result.plans_.push_back(checked_plan(line));
