@@ -273,16 +273,21 @@ ExitCode tune_several(const Options& options, const tune::TuneOptions& tuning, c
       return listed.result.outcome.code;
     }
     const auto line = tune::listed_document(listed.result, tuning, kProgram, options.command);
-    ++(tune::is_result(line)         ? tally.num_tuned
-       : line.at("status") == "done" ? tally.num_cut
-                                     : tally.num_failed);
-    do_all({[&] {
-              if (batch.file) batch.file->append(line);
-            },
-            [&] { tell(options, listed.table); },
-            [&] {
-              if (options.jsonl) print_to_stdout(line_text(line) + "\n");
-            }});
+    try {
+      do_all({[&] {
+                if (batch.file) batch.file->append(line);
+              },
+              [&] { tell(options, listed.table); },
+              [&] {
+                if (options.jsonl) print_to_stdout(line_text(line) + "\n");
+              }});
+    } catch (const EnvironmentError&) {  // such as of a full disk
+      spdlog::warn("ended early, as the result of {} can't be kept: {}", item.source, tally.text(batch));
+      throw;
+    }
+    ++(tune::is_result(line)                 ? tally.num_tuned
+       : line.value("machine_failed", false) ? tally.num_cut
+                                             : tally.num_failed);
   }
   spdlog::info("{}", tally.text(batch));
   if (tally.num_cut > 0) return ExitCode::kFailed;  // another run may do more

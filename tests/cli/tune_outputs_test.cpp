@@ -1,4 +1,5 @@
 // Where waco-tune writes, and what it does where it can't.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "plans.hpp"
@@ -37,6 +38,29 @@ TEST_CASE("cli: where files may not grow one line says so, and nothing is left b
   CHECK_THAT(lines.err, Catch::Contains("r: can't be written: File too large"));
   CHECK_FALSE(std::filesystem::exists(work.path("r")));
   CHECK(fmt::format("{}", fmt::join(work.files(), " ")) == files);
+}
+
+TEST_CASE("cli: a list whose results find no more room ends, and says how far it was done", "[cli]") {
+  const Workspace work;
+  const std::string results = work.path("results.jsonl");
+  Program list = waco_tune().with("--op", "spmv", "--effort", "none", "-o", results);
+  for (int n = 0; n < 9; ++n) {
+    const std::string copy = work.path(fmt::format("m{}.mtx", n));
+    std::filesystem::copy_file(work.matrix(), copy);
+    list.with(copy);
+  }
+  run_well(waco_tune().with("--op", "spmv", "--effort", "none", "-o", work.path("one.jsonl"),
+                            work.path("m0.mtx")));
+  const auto size_kb = std::filesystem::file_size(work.path("one.jsonl")) / 1024 + 1;
+  const RunResult run = run_by_shell(list, fmt::format("ulimit -f {}; exec \"$@\"", 3 * size_kb));
+  INFO(run.err);
+  CHECK(run.end.code == 1);
+  CHECK_THAT(run.err,
+             Catch::Contains("ended early, as the result of ") && Catch::Contains("of 9 inputs tuned"));
+  const RunResult rest = list.run();
+  INFO(rest.err);
+  CHECK(rest.ok());
+  CHECK(std::ranges::count(read_file(results), '\n') == 9);
 }
 
 TEST_CASE("cli: outputs that would replace each other or the input are refused", "[cli]") {
