@@ -51,6 +51,8 @@ class Run {
   Outlook outlook_of(const Candidate& candidate);
   Verdict& begin_verdict(const Outlook& outlook);
   bool too_few_calls();
+  bool is_known_compiled(const schedule::SuperSchedule& point) const;
+  std::vector<Way> ways_with_memory(std::vector<Way> ways);
   void choose_effort();
   void set_effort(Effort effort);
   int64_t evaluations_of(Effort effort) const;

@@ -6,6 +6,8 @@
 
 #include "waco/base/error.hpp"
 #include "waco/base/files.hpp"
+#include "waco/measure/session.hpp"
+#include "waco/measure/tensor_memory.hpp"
 #include "waco/tune/csr_forecast.hpp"
 #include "waco/tune/decision.hpp"
 #include "waco/tune/packing_forecast.hpp"
@@ -79,6 +81,29 @@ Outlook Run::outlook_of(const Candidate& candidate) {
   return outlook;
 }
 
+/// Whether the point's kernel is in the cache; false where that can't be told.
+bool Run::is_known_compiled(const SuperSchedule& point) const {
+  if (options_.no_compile && !kernels_of_) return false;
+  try {
+    return is_compiled(*kernels(), point);
+  } catch (const EnvironmentError&) {  // there is no compiler, or no folder, or a stop
+    return false;
+  }
+}
+
+/// Those that the free memory allows: measuring takes copies of the tensor, and the dense operands.
+std::vector<Way> Run::ways_with_memory(std::vector<Way> ways) {
+  if (options_.check) return ways;  // which measures whatever is chosen, and says what is lacking
+  try {
+    measure::check_copies_fit(tensor_.dims, tensor_.num_nonzeros());
+    measure::check_operands_fit(options_.problem, tensor_.dims, tensor_.num_nonzeros());
+  } catch (const EnvironmentError& error) {
+    std::erase_if(ways, [](const Way& way) { return way.effort && *way.effort != Effort::kNone; });
+    result_.warnings.push_back(fmt::format("nothing can be measured: {}", error.what()));
+  }
+  return ways;
+}
+
 /// What every effort would cost from now on, and with effort_by_calls, which is taken. Another effort than
 /// that of the ranking that was done ranks anew.
 void Run::choose_effort() {
@@ -95,8 +120,7 @@ void Run::choose_effort() {
   const Stopwatch watch(result_.seconds.search);
   const Candidate& first = result_.candidates[0];
   Outlook outlook = outlook_of(first);
-  const bool can_look = !options_.no_compile || kernels_of_;
-  compile_ns_ = can_look && is_compiled(*kernels(), first.measurement.point) ? 0 : kCompile_ns;
+  compile_ns_ = is_known_compiled(first.measurement.point) ? 0 : kCompile_ns;
   outlook.compile_ns = compile_ns_;
   const double ranked_ns = (result_.seconds.search - ranking_->clustering_s()) * 1e9;
   for (const Effort effort : kEfforts)
@@ -107,8 +131,9 @@ void Run::choose_effort() {
                ? clustering_forecast_ns(tensor_.num_nonzeros())
                : 0);
   Verdict& verdict = begin_verdict(outlook);
-  verdict.chosen = options_.effort_by_calls ? cheapest(verdict.forecasts, verdict.calls).effort
-                                            : std::optional(options_.effort);
+  verdict.chosen = options_.effort_by_calls
+                       ? cheapest(ways_with_memory(verdict.forecasts), verdict.calls).effort
+                       : std::optional(options_.effort);
   tell_forecasts(verdict);
   if (!options_.effort_by_calls || !verdict.chosen || *verdict.chosen == result_.effort) return;
   if (signals_.stop_requested())
