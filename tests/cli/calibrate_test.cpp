@@ -232,8 +232,12 @@ TEST_CASE("cli: calibration says what it lacks", "[cli]") {
   check_refused(waco_tune().with("--calibrate", "--rhs", "64"), 2, "dense index");
   check_refused(waco_tune().with("--calibrate", "--op", "spmv", "--rhs", "64"), 2, "dense index");
 
-  const Program alone = home(waco_tune().with("--calibrate")).copied_to(bench.work.path("alone"));
+  Program alone = home(waco_tune().with("--calibrate")).copied_to(bench.work.path("alone"));
+  alone.environment("WACO_BIN", "");
   check_refused(Program(alone).with("--model", bench.model), 1, "--calibrate needs waco-collect");
+  const std::string elsewhere = fs::canonical(bench.work.path("")).string();
+  check_refused(Program(alone).with("--model", bench.model).environment("WACO_BIN", elsewhere), 1,
+                "or " + elsewhere + "; name the folder");
   check_refused(alone, 2, "there is no built-in model to calibrate");
 }
 

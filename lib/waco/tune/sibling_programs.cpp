@@ -1,7 +1,8 @@
-// Found beside the running program, run as child processes.
+// Found by program_folders(), run as child processes.
 #include "waco/tune/sibling_programs.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -31,13 +32,14 @@ std::string last_line(const std::string& text) {
 std::string sibling_program(const std::string& name) {
   const std::vector<fs::path> folders = program_folders();
   std::vector<std::string> places;
-  for (const fs::path& folder : folders) places.push_back(folder.string());
   std::error_code error;
-  for (const fs::path& folder : folders)
+  for (const fs::path& folder : folders) {
     if (fs::exists(folder / name, error)) return folder / name;
-  throw EnvironmentError(fmt::format("--calibrate needs {}, which is not in {}{}", name,
-                                     fmt::join(places, " or "),
-                                     name == "waco-train" ? "; build it where libtorch is installed" : ""));
+    places.push_back(folder.string());
+  }
+  throw EnvironmentError(fmt::format(
+      "--calibrate needs {}, which is not in {}; {}name the folder of WACO's programs by WACO_BIN", name,
+      fmt::join(places, " or "), name == "waco-train" ? "build it where libtorch is installed, or " : ""));
 }
 
 std::string run_silently(const std::vector<std::string>& arguments, const StopToken& stop) {
