@@ -76,8 +76,9 @@ TEST_CASE("closed_form: chunks that leave a thread nearly nothing cost its time"
 
 TEST_CASE("closed_form: a thread that gets a heavy chunk last holds up the others", "[model]") {
   constexpr int64_t kRows = 8192, kHeavy = 1024;
-  std::set<std::pair<int64_t, int64_t>> first,
-      last;  // heavy rows with half of the nonzeros, and seven others each
+  // An eighth of the rows, which have half of the nonzeros, come first or last.
+  std::set<std::pair<int64_t, int64_t>> first;
+  std::set<std::pair<int64_t, int64_t>> last;
   for (int64_t row = 0; row < kRows; ++row) {
     const bool heavy = row < kHeavy;
     for (int64_t n = 0; n < (heavy ? 28 : 4); ++n) {
@@ -85,14 +86,19 @@ TEST_CASE("closed_form: a thread that gets a heavy chunk last holds up the other
       last.emplace(kRows - 1 - row, (row * 7 + n * 97) % kRows);
     }
   }
-  const auto imbalance = [&](const auto& entries, const std::string& chunk) {
+  const auto imbalance = [&](const auto& entries, const std::string& point) {
     const auto matrix = waco::test::from_entries(kRows, kRows, entries);
     ClosedFormModel model(matrix, waco::test::server_ceilings(2));
-    return model.terms(parse(kSpmmCsr + "i dynamic," + chunk + " x2")).imbalance;
+    return model.terms(parse(point)).imbalance;
   };
-  CHECK(imbalance(first, "1024") < 1.15);
-  CHECK(imbalance(last, "1024") > 1.3);
-  CHECK(imbalance(last, "64") < 1.1);
+  CHECK(imbalance(first, kSpmmCsr + "i dynamic,1024 x2") < 1.15);
+  CHECK(imbalance(last, kSpmmCsr + "i dynamic,1024 x2") > 1.3);
+  CHECK(imbalance(last, kSpmmCsr + "i dynamic,64 x2") < 1.1);
+  const auto sliced = [](const std::string& sort) {
+    return "spmm f32 J=256 | A: i1:U i0:U k:E [i/8" + sort + "] | loop: i1 k i0 j | par: i1 dynamic,128 x2";
+  };
+  CHECK(imbalance(last, sliced("")) > 1.3);
+  CHECK(imbalance(last, sliced(" sort:8192")) < 1.15);  // the longest come first
 }
 
 TEST_CASE("closed_form: tiles of the dense index that threads share evenly are balanced", "[model]") {

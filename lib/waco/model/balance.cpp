@@ -32,17 +32,21 @@ double static_factor(const PatternProfile& profile, double granule, int threads,
   return total > 0 ? busiest * threads / total : 1;
 }
 
-/// Busiest over mean when chunks of `chunk_rows` rows are fetched, in order, as threads get free.
-double dynamic_factor(PatternProfile& profile, double chunk_rows, int threads, double row_weight) {
+/// Busiest over mean when chunks of `chunk_rows` rows are fetched, in order or, `sorted`, the longest first,
+/// as threads get free.
+double dynamic_factor(PatternProfile& profile, double chunk_rows, bool sorted, int threads,
+                      double row_weight) {
   constexpr double kNegligible = 0.02;  // of the mean
   const double rows = static_cast<double>(profile.row_pointers().size() - 1);
   const double mean = std::max(1e-9, (profile.num_nonzeros() + row_weight * rows) / threads);
   const double piece = mean * threads / std::max(1.0, rows / chunk_rows);
   const auto whole = static_cast<int64_t>(std::min(chunk_rows, rows + 1));
-  const double heaviest = profile.heaviest_rows(whole);
+  const double heaviest =
+      sorted ? profile.longest_rows_share(std::min(1.0, chunk_rows / rows)) * profile.num_nonzeros()
+             : profile.heaviest_rows(whole);
   double busiest = std::max(mean + 0.5 * piece, heaviest + row_weight * std::min(chunk_rows, rows));
-  // No thread is ever ahead of another by more than the heaviest chunk.
-  if (heaviest > kNegligible * mean)
+  // No thread is ever ahead of another by more than the heaviest chunk, and what comes first holds up nobody.
+  if (!sorted && heaviest > kNegligible * mean)
     busiest = std::max(busiest, profile.busiest_by_turns(whole, threads) + row_weight * rows / threads);
   return busiest / mean;
 }
@@ -78,8 +82,8 @@ double rows_factor(const KernelShape& shape, PatternProfile& profile, double gra
       return head * threads / total;
     }
     case Policy::kDynamic:
-      return dynamic_factor(profile, std::max(1.0, static_cast<double>(compute.chunk) * granule), threads,
-                            row_weight);
+      return dynamic_factor(profile, std::max(1.0, static_cast<double>(compute.chunk) * granule), whole_sort,
+                            threads, row_weight);
     case Policy::kBalanced: {
       if (shape.cuts_rows) return 1.01;
       const double heaviest =
