@@ -128,10 +128,10 @@ TEST_CASE("trainer: training that diverges keeps its best epoch, if there was on
     const History history_of_it = train(continued, true);
     CHECK(history_of_it.best == static_cast<int>(num_epochs));
     CHECK(history_of_it.epochs.size() == num_epochs);
-    CHECK(std::isfinite(costs_of(continued, data().validation, {}).loss));
+    CHECK(weights_of(continued) == weights_of(network));  // the best there were
   };
   go_on_from_nonsense(2);
-  CHECK_THROWS_AS(go_on_from_nonsense(0), EnvironmentError);
+  CHECK_THROWS_WITH(go_on_from_nonsense(0), Catch::Contains("no longer a number"));
 }
 
 TEST_CASE("trainer: a network that is shown no pattern can't tell patterns apart", "[train]") {

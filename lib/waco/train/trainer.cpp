@@ -14,8 +14,6 @@
 #include "waco/base/content_hash.hpp"
 #include "waco/base/error.hpp"
 #include "waco/base/random.hpp"
-#include "waco/codegen/arranged.hpp"
-#include "waco/model/closed_form.hpp"
 #include "waco/model/learned/cost_features.hpp"
 #include "waco/pattern/pattern_features.hpp"
 #include "waco/schedule/encoding.hpp"
@@ -69,6 +67,7 @@ Optimizer::Tensors trained_parameters(const Network& network, const TrainerOptio
   return trained;
 }
 
+/// Weights that predict numbers no longer; those of an epoch before may be good.
 class Diverged : public EnvironmentError {
  public:
   Diverged() : EnvironmentError("the loss is no longer a number; train with a smaller --lr") {}
@@ -275,8 +274,7 @@ class Training {
 std::string fingerprint_of(const Dims& dims, const Examples& training, const Examples& validation,
                            const TrainerOptions& options) {
   std::string text = to_json(options).dump() + to_json(dims).dump() + options.start;
-  text += fmt::format("{} {} {} {} {}", pattern::kFeatureVersion, schedule::kEncodingVersion,
-                      model::kTermsVersion, model::kClosedFormVersion, codegen::kClusteringVersion);
+  text += fmt::format("{} {} {}", pattern::kFeatureVersion, schedule::kEncodingVersion, model::kTermsVersion);
   for (const Examples* examples : {&training, &validation}) {
     text += "\n";
     for (const Example* example : *examples) {
