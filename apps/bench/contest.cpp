@@ -82,7 +82,8 @@ void require_baseline(const Record& record) {
   const Entry& baseline = record.entries.at(0);
   if (!baseline.ok())
     throw measure::Unmeasurable(fmt::format("{}: fixed_csr can't be measured ({}): {}", record.matrix.name,
-                                            baseline.status, baseline.message));
+                                            baseline.status, baseline.message),
+                                baseline.failed_verification() ? ExitCode::kVerification : ExitCode::kFailed);
 }
 
 /// A record of a plan that was not searched to the end, or without some of the peers, would be kept as whole.
@@ -167,8 +168,9 @@ std::string differences(const Record& record, const ContestOptions& options, con
 }
 
 Arena::Arena(ContestOptions options)
-    : options_(std::move(options)), cache_(measure::Compiler::find(options_.tuning.compiler)) {
-  const std::filesystem::path object = cache_.require_openmp();
+    : options_(std::move(options)),
+      cache_(measure::Compiler::find(options_.tuning.compiler, token_of_signals())) {
+  const std::filesystem::path object = cache_.require_openmp(token_of_signals());
   if (!options_.peers.empty()) require_one_runtime(openmp_runtimes_with(object));
 }
 
@@ -225,14 +227,14 @@ Record Arena::hold(matrix::SparseTensor tensor, const std::optional<GivenPlan>& 
   {
     const InitialThreadPinned pinned;
     Contestants contest(std::move(tensor), cache_, record);
-    contest.add_fixed_csr(kFixedCsr);
+    contest.add_fixed_csr(kFixedCsr, stop);
     require_baseline(record);
-    contest.add_point(kBalancedCsr, balanced_csr(record.problem, record.threads));
+    contest.add_point(kBalancedCsr, balanced_csr(record.problem, record.threads), stop);
     require_set_up(record, record.entries.back());
     if (tuned.best->is_baseline) {
-      contest.add_fixed_csr(kWaco);
+      contest.add_fixed_csr(kWaco, stop);
     } else {
-      contest.add_point(kWaco, tuned.best->point);
+      contest.add_point(kWaco, tuned.best->point, stop);
     }
     require_set_up(record, record.entries.back());
     contest.add_peers(options_.peers, stop);

@@ -9,9 +9,9 @@
 
 #include "waco/base/clock.hpp"
 #include "waco/base/error.hpp"
-#include "waco/measure/fresh_memory.hpp"
 #include "waco/measure/requests.hpp"
 #include "waco/measure/session.hpp"
+#include "waco/measure/set_up_time.hpp"
 
 namespace waco::bench {
 
@@ -85,12 +85,12 @@ Contestants::Contestants(matrix::SparseTensor tensor, const measure::KernelCache
       pos_bytes_(measure::usual_pos_bytes(tensor)),
       bench_(std::move(tensor), record.problem, record.seed, record.threads) {}
 
-void Contestants::add_fixed_csr(const char* name) {
-  add_kernel(name, schedule::csr_point(record_.problem, record_.threads), true);
+void Contestants::add_fixed_csr(const char* name, const StopToken& stop) {
+  add_kernel(name, schedule::csr_point(record_.problem, record_.threads), true, stop);
 }
 
-void Contestants::add_point(const char* name, const SuperSchedule& point) {
-  add_kernel(name, point, false);
+void Contestants::add_point(const char* name, const SuperSchedule& point, const StopToken& stop) {
+  add_kernel(name, point, false, stop);
 }
 
 void Contestants::take(const Preparation& preparation, Entry& entry) {
@@ -103,7 +103,8 @@ void Contestants::take(const Preparation& preparation, Entry& entry) {
   entry.time_ns = {ns, ns, ns};
 }
 
-void Contestants::add_kernel(const char* name, const SuperSchedule& point, bool fixed_csr) {
+void Contestants::add_kernel(const char* name, const SuperSchedule& point, bool fixed_csr,
+                             const StopToken& stop) {
   Runner& runner = runners_.emplace_back();
   Entry& entry = record_.entries.emplace_back();
   entry.name = name;
@@ -116,7 +117,10 @@ void Contestants::add_kernel(const char* name, const SuperSchedule& point, bool 
     const measure::CompiledKernel kernel = cache_.get(
         fixed_csr ? measure::baseline_request(record_.problem, dims, pos_bytes)
                   : measure::kernel_request(point, dims, pos_bytes, cache_.compiler().target().vector_bytes),
-        measure::kCompileLimit_s);
+        measure::kCompileLimit_s, stop);
+    if (kernel.stopped)
+      throw Stopped(
+          fmt::format("{}: stopped by {} while a kernel was compiled", record_.matrix.name, stop.reason()));
     measure::check_machine(kernel);  // a record would pass for what the kernel is like, for ever
     if (!kernel.ok()) {
       preparation.status = measure::Status::kCompile;
@@ -173,13 +177,8 @@ void Contestants::add_peer(const Peer& peer, const PeerInput& input) {
   entry.status = measure::name(measure::Status::kConstraint);
   start_library(peer, input.problem, input.threads);
   try {
-    entry.setup_ns = measure::shortest_set_up_ns([&] {
-      runner.peer.reset();
-      const measure::FreshMemory fresh;
-      const auto start = std::chrono::steady_clock::now();
-      runner.peer = peer.prepare(input);
-      return ns_since(start);
-    });
+    entry.setup_ns =
+        measure::shortest_set_up_ns([&] { runner.peer.reset(); }, [&] { runner.peer = peer.prepare(input); });
     entry.stored_bytes = runner.peer->stored_bytes();
     take(bench_.prepare(kernel_of(*runner.peer), censor_ns_), entry);
   } catch (const std::bad_alloc&) {

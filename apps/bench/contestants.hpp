@@ -22,9 +22,9 @@ class Contestants {
  public:
   Contestants(matrix::SparseTensor tensor, const measure::KernelCache& cache, Record& record);
 
-  /// Throws what measure::check_machine does when the machine kept a kernel from being compiled.
-  void add_fixed_csr(const char* name);
-  void add_point(const char* name, const schedule::SuperSchedule& point);
+  /// Throws what measure::check_machine does when the machine kept a kernel from being compiled, and Stopped.
+  void add_fixed_csr(const char* name, const StopToken& stop = {});
+  void add_point(const char* name, const schedule::SuperSchedule& point, const StopToken& stop = {});
   /// Those that do not take part go to `record.absent`. Ends early when it is asked to stop.
   void add_peers(const std::vector<Peer>& peers, const StopToken& stop);
 
@@ -39,7 +39,8 @@ class Contestants {
     std::unique_ptr<PreparedPeer> peer;
   };
 
-  void add_kernel(const char* name, const schedule::SuperSchedule& point, bool fixed_csr);
+  void add_kernel(const char* name, const schedule::SuperSchedule& point, bool fixed_csr,
+                  const StopToken& stop);
   void add_peer(const Peer& peer, const PeerInput& input);
   void take(const measure::Preparation& preparation, Entry& entry);
   /// Times a few more calls of a censored peer, which takes part in the rounds if they are fast enough.

@@ -54,7 +54,8 @@ struct Peer {
   std::string note;     ///< how it is called, in a few words
   /// Why it does not take part in this problem ("no sddmm"), or nullopt.
   std::function<std::optional<std::string>(const PeerInput&)> refusal;
-  /// Inspects, converts, tunes; its wall clock is the set-up time. Throws EnvironmentError.
+  /// Inspects, converts, tunes; its wall clock is the set-up time. Called up to three times, each after what
+  /// the last one made is destroyed (measure/set_up_time.hpp). Throws EnvironmentError.
   std::function<std::unique_ptr<PreparedPeer>(const PeerInput&)> prepare;
   std::string remark = {};  ///< of its library, where that is chosen
 };

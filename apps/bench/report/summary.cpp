@@ -78,8 +78,10 @@ std::vector<std::string> caveats_of(const std::vector<const Record*>& records) {
   for (const Record* record : records) {
     if (!record->warnings.empty()) warned.push_back(record);
     const PlanOrigin& origin = record->plan_origin;
-    ++efforts[origin.effort.empty() ? "unknown" : origin.effort];
-    ++models[origin.cost_model.empty() ? "unknown" : model_text(origin.cost_model)];
+    if (origin.source != PlanOrigin::kSchedule) {
+      ++efforts[origin.effort.empty() ? "unknown" : origin.effort];
+      ++models[origin.cost_model.empty() ? "unknown" : model_text(origin.cost_model)];
+    }
     ++processors[record->machine.cpu_model];
     ++compilers[record->machine.compiler.version];
   }

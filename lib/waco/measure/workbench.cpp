@@ -17,7 +17,7 @@
 #include "waco/base/thread_places.hpp"
 #include "waco/codegen/fixed_csr.hpp"
 #include "waco/codegen/kernel.hpp"
-#include "waco/measure/fresh_memory.hpp"
+#include "waco/measure/set_up_time.hpp"
 #include "waco/measure/waits.hpp"
 
 namespace waco::measure {
@@ -128,16 +128,6 @@ Preparation Workbench::prepare(const ForeignKernel& kernel, double censor_ns) {
   });
 }
 
-double shortest_set_up_ns(const std::function<double()>& set_up) {
-  constexpr int kMostRuns = 3;
-  constexpr double kShort_ns = 30e6;  // together
-  const Clock::time_point start = Clock::now();
-  double shortest_ns = set_up();
-  for (int run = 1; run < kMostRuns && ns_since(start) < kShort_ns; ++run)
-    shortest_ns = std::min(shortest_ns, set_up());
-  return shortest_ns;
-}
-
 Preparation Workbench::guarded(const std::function<void(Preparation&)>& body) const {
   Preparation preparation;
   try {
@@ -158,15 +148,14 @@ Preparation Workbench::guarded(const std::function<void(Preparation&)>& body) co
 Preparation Workbench::pack(const Contestant& contestant, Entrant& entrant) {
   const schedule::SuperSchedule& point = contestant.point;
   Preparation preparation;
-  preparation.pack_ns = static_cast<int64_t>(shortest_set_up_ns([&] {
-    entrant.storage.reset();
-    const FreshMemory fresh;
-    const Clock::time_point start = Clock::now();
-    entrant.storage = std::make_unique<codegen::Storage>(
-        contestant.fixed_csr ? codegen::pack_fixed_csr(tensor_, problem_, threads_)
-                             : codegen::pack(tensor_, point.format, problem_.op, problem_.type, threads_));
-    return ns_since(start);
-  }));
+  preparation.pack_ns = static_cast<int64_t>(shortest_set_up_ns(
+      [&] { entrant.storage.reset(); },
+      [&] {
+        entrant.storage = std::make_unique<codegen::Storage>(
+            contestant.fixed_csr
+                ? codegen::pack_fixed_csr(tensor_, problem_, threads_)
+                : codegen::pack(tensor_, point.format, problem_.op, problem_.type, threads_));
+      }));
   const waco_storage& storage = entrant.storage->abi();
   preparation.stored_bytes = entrant.storage->bytes();
   preparation.num_stored = storage.num_stored;

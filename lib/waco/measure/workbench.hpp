@@ -48,10 +48,6 @@ struct ForeignKernel {
   std::function<void(void* out)> finish;
 };
 
-/// Calls `set_up`, which returns how long it took, up to three times unless that takes long: threads that
-/// have to be woken, or that others keep waiting, cost milliseconds. Returns the shortest time.
-double shortest_set_up_ns(const std::function<double()>& set_up);
-
 class Workbench {
  public:
   /// The tensor's values are replaced (draw_values), where it can be by such that sums are exact.
