@@ -1,4 +1,5 @@
-// Memory that is as fresh for every packing in a process as it is for the only one of a user's program.
+// Memory that is as fresh for every packing in a process, and every set-up of a library, as it is for the
+// only one of a user's program.
 #pragma once
 
 namespace waco::measure {
